@@ -80,6 +80,7 @@ const (
 
 // MicroDollars is money in millionths of a US dollar; prices are per hour.
 // Integers, so that no sum depends on the order in which it is made.
+// In the file it is written in dollars: 98.32.
 type MicroDollars int64
 
 // AutoscalerConfiguration is the configuration file.
@@ -87,8 +88,8 @@ type AutoscalerConfiguration struct {
 	metav1.TypeMeta `json:",inline"`
 
 	Objective  Objective   `json:"objective,omitempty"`
-	Scheduler  Scheduler   `json:"scheduler,omitempty"`
-	Limits     Limits      `json:"limits,omitempty"`
+	Scheduler  Scheduler   `json:"scheduler,omitzero"`
+	Limits     Limits      `json:"limits,omitzero"`
 	NodeGroups []NodeGroup `json:"nodeGroups"`
 }
 
@@ -130,14 +131,15 @@ type NodeGroup struct {
 	Capacity       map[corev1.ResourceName]resource.Quantity `json:"capacity,omitempty"`
 	Topology       []TopologyLevel                           `json:"topology,omitempty"`
 	ResourceSlices []resourcev1.ResourceSliceSpec            `json:"resourceSlices,omitempty"`
-	Provisioning   Provisioning                              `json:"provisioning,omitempty"`
+	Provisioning   Provisioning                              `json:"provisioning,omitzero"`
 	BackoffUntil   *metav1.Time                              `json:"backoffUntil,omitempty"`
 	// Unit: nodes come and go this many at a time (the hosts of one multi-host slice). 0 is 1.
-	Unit          int64          `json:"unit,omitempty"`
-	Sharing       Sharing        `json:"sharing,omitempty"`
-	StartupTaints []string       `json:"startupTaints,omitempty"`
-	GrowsFor      GrowsFor       `json:"growsFor,omitempty"`
-	Available     []Availability `json:"available,omitempty"`
+	Unit          int64    `json:"unit,omitempty"`
+	Sharing       Sharing  `json:"sharing,omitzero"`
+	StartupTaints []string `json:"startupTaints,omitempty"`
+	// GrowsFor is empty where the file leaves it out: only who knows the catalogue knows the default.
+	GrowsFor  GrowsFor       `json:"growsFor,omitempty"`
+	Available []Availability `json:"available,omitempty"`
 }
 
 // TopologyLevel is one level of the topology that a group's new nodes promise.
@@ -150,9 +152,9 @@ type TopologyLevel struct {
 // Provisioning says how new nodes arrive.
 type Provisioning struct {
 	// Delay from the request to a ready node; 0: unknown.
-	Delay metav1.Duration `json:"delay,omitempty"`
-	// Timeout after which a node that is not ready for its accelerators is failed.
-	Timeout metav1.Duration `json:"timeout,omitempty"`
+	Delay metav1.Duration `json:"delay,omitzero"`
+	// Timeout after which a node that is not ready for its accelerators is failed. The default is DefaultTimeout.
+	Timeout metav1.Duration `json:"timeout,omitzero"`
 	// Atomic: one request is delivered whole or not at all.
 	Atomic bool `json:"atomic,omitempty"`
 }

@@ -1,0 +1,279 @@
+package nodegroups
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
+	"tidegate.io/autoscaler/nodegroups/catalog"
+)
+
+// LabelNodeGroup on a node names its group.
+const LabelNodeGroup = "tidegate.io/node-group"
+
+// defaultPods is the pod capacity of a node whose configuration names none: kubelet's
+// own default (--max-pods).
+const defaultPods = 110
+
+// Group is one node group, complete: what the configuration leaves out is filled from
+// the catalogue. Groups are values and never change.
+type Group struct {
+	Name         string
+	InstanceType string
+	// Accelerator is the canonical name of the device, "" for none.
+	Accelerator string
+	// AcceleratorCount is the number of physical devices of one node.
+	AcceleratorCount int64
+	// AcceleratorResources are the extended resources that stand for the devices.
+	AcceleratorResources []corev1.ResourceName
+	Devices              configv1alpha1.Devices
+	MinSize, MaxSize     int64
+	// Size is the number of nodes asked of the provider; -1 when only the nodes say.
+	Size int64
+	// Unit is the number of nodes that come and go together, at least 1.
+	Unit         int64
+	CapacityType configv1alpha1.CapacityType
+	Zones        []string
+	// Price of one node, per hour.
+	Price      configv1alpha1.MicroDollars
+	PriceKnown bool
+	Priority   int64
+	Topology   []configv1alpha1.TopologyLevel
+	// GrowsForAny: pods without accelerators may make the group grow, too.
+	GrowsForAny   bool
+	Delay         time.Duration
+	Timeout       time.Duration
+	Atomic        bool
+	BackoffUntil  time.Time
+	StartupTaints []string
+	Available     []configv1alpha1.Availability
+	Template      Template
+
+	selector labels.Selector
+}
+
+// Template is a new node of a group before it has a name, a place and DaemonSets.
+type Template struct {
+	Labels map[string]string
+	Taints []corev1.Taint
+	// Allocatable is what pods and DaemonSets may use.
+	Allocatable corev1.ResourceList
+	// Sources say where each part comes from, for people.
+	Sources []string
+	// declared are the resources that the configuration states itself; nothing learnt
+	// from nodes changes them.
+	declared map[corev1.ResourceName]bool
+}
+
+// New builds the groups of a configuration in its order. Errors name the field.
+func New(c *configv1alpha1.AutoscalerConfiguration) ([]Group, error) {
+	var out []Group
+	var all field.ErrorList
+	for i := range c.NodeGroups {
+		g, errs := newGroup(&c.NodeGroups[i], field.NewPath("nodeGroups").Index(i))
+		all = append(all, errs...)
+		out = append(out, g)
+	}
+	if len(all) > 0 {
+		return nil, all.ToAggregate()
+	}
+	return out, nil
+}
+
+func newGroup(c *configv1alpha1.NodeGroup, path *field.Path) (Group, field.ErrorList) {
+	g := Group{
+		Name: c.Name, InstanceType: c.InstanceType, Accelerator: c.Accelerator, Devices: c.Devices,
+		MinSize: c.MinSize, MaxSize: c.MaxSize, Size: -1, Unit: max(c.Unit, 1),
+		CapacityType: c.CapacityType, Zones: slices.Clone(c.Zones), Priority: c.Priority,
+		Topology: slices.Clone(c.Topology), Delay: c.Provisioning.Delay.Duration,
+		Timeout: c.Provisioning.Timeout.Duration, Atomic: c.Provisioning.Atomic,
+		StartupTaints: slices.Clone(c.StartupTaints), Available: slices.Clone(c.Available),
+	}
+	if c.Size != nil {
+		g.Size = *c.Size
+	}
+	if c.BackoffUntil != nil {
+		g.BackoffUntil = c.BackoffUntil.Time
+	}
+	machine, errs := fromCatalogue(c, path)
+	g.fillAccelerator(c, machine)
+	g.fillPrice(c, machine)
+	errs = append(errs, g.fillTemplate(c, machine, path)...)
+	g.GrowsForAny = c.GrowsFor == configv1alpha1.GrowsForAny || c.GrowsFor == "" && g.AcceleratorCount == 0
+	g.selector = labels.Nothing()
+	if c.Selector != nil {
+		s, err := metav1.LabelSelectorAsSelector(c.Selector)
+		if err != nil {
+			errs = append(errs, field.Invalid(path.Child("selector"), c.Name, err.Error()))
+		} else {
+			g.selector = s
+		}
+	}
+	return g, errs
+}
+
+func fromCatalogue(c *configv1alpha1.NodeGroup, path *field.Path) (*catalog.Machine, field.ErrorList) {
+	if c.InstanceType == "" {
+		return nil, nil
+	}
+	m, ok := catalog.Lookup(c.InstanceType)
+	if ok {
+		return &m, nil
+	}
+	_, hasCPU := c.Capacity[corev1.ResourceCPU]
+	_, hasMemory := c.Capacity[corev1.ResourceMemory]
+	if hasCPU && hasMemory {
+		return nil, nil // An unknown machine that is described in full is as good as a known one.
+	}
+	detail := fmt.Sprintf("group %s: not in the catalogue; state capacity (cpu, memory and the accelerator resource) instead", c.Name)
+	if near := catalog.Suggest(c.InstanceType); len(near) > 0 {
+		detail += "; did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return nil, field.ErrorList{field.Invalid(path.Child("instanceType"), c.InstanceType, detail)}
+}
+
+func (g *Group) fillAccelerator(c *configv1alpha1.NodeGroup, m *catalog.Machine) {
+	if m != nil && g.Accelerator == "" {
+		g.Accelerator = m.Accelerator
+	}
+	switch {
+	case c.AcceleratorCount != nil:
+		g.AcceleratorCount = *c.AcceleratorCount
+	case m != nil:
+		g.AcceleratorCount = m.AcceleratorCount
+	case g.Accelerator != "":
+		for name, q := range c.Capacity {
+			if IsAccelerator(name) {
+				g.AcceleratorCount = max(g.AcceleratorCount, q.Value()/max(c.Sharing.Replicas, 1))
+			}
+		}
+	}
+}
+
+func (g *Group) fillPrice(c *configv1alpha1.NodeGroup, m *catalog.Machine) {
+	switch {
+	case c.PricePerHour != nil:
+		g.Price, g.PriceKnown = *c.PricePerHour, true
+	case m != nil && c.CapacityType != configv1alpha1.Spot:
+		// The catalogue holds on-demand prices; a spot price changes by the hour.
+		g.Price, g.PriceKnown = m.PricePerHour, m.PriceKnown
+	case m != nil:
+		g.Price, g.PriceKnown = m.PricePerHour, false
+	}
+}
+
+// fillTemplate puts the new node together: catalogue first, configuration on top, then
+// the names that every node of the group carries.
+func (g *Group) fillTemplate(c *configv1alpha1.NodeGroup, m *catalog.Machine, path *field.Path) field.ErrorList {
+	t := Template{Labels: map[string]string{}, Allocatable: corev1.ResourceList{}, declared: map[corev1.ResourceName]bool{}}
+	replicas := max(c.Sharing.Replicas, 1)
+	if m != nil {
+		maps.Copy(t.Labels, m.Labels)
+		maps.Copy(t.Allocatable, m.Allocatable())
+		if m.Resource != "" && g.Devices == configv1alpha1.DevicesDRA {
+			delete(t.Allocatable, m.Resource)
+		} else if m.Resource != "" {
+			t.Allocatable[m.Resource] = *resource.NewQuantity(g.AcceleratorCount*replicas, resource.DecimalSI)
+		}
+		t.Sources = append(t.Sources, "catalogue: "+m.Name)
+	}
+	for name, q := range c.Capacity {
+		t.Allocatable[name] = q.DeepCopy()
+		t.declared[name] = true
+	}
+	if len(c.Capacity) > 0 {
+		t.Sources = append(t.Sources, "configuration: capacity")
+	}
+	if _, ok := t.Allocatable[corev1.ResourcePods]; !ok {
+		t.Allocatable[corev1.ResourcePods] = *resource.NewQuantity(defaultPods, resource.DecimalSI)
+	}
+	maps.Copy(t.Labels, c.Labels)
+	t.Labels[LabelNodeGroup] = g.Name
+	if len(g.Zones) == 1 {
+		t.Labels[corev1.LabelTopologyZone] = g.Zones[0]
+	}
+	for _, taint := range c.Taints {
+		if !slices.Contains(g.StartupTaints, taint.Key) {
+			t.Taints = append(t.Taints, taint)
+		}
+	}
+	g.Template = t
+	return g.share(replicas, path)
+}
+
+// share finds the accelerator resources and sees that shared devices are counted once
+// as devices and `replicas` times as what pods may ask for.
+//
+// Worked example: acceleratorCount 1 and sharing.replicas 4 offer nvidia.com/gpu: 4,
+// whether the capacity says "1" (devices) or "4" (as offered).
+func (g *Group) share(replicas int64, path *field.Path) field.ErrorList {
+	if g.AcceleratorCount == 0 || g.Devices == configv1alpha1.DevicesDRA {
+		return nil
+	}
+	offered := g.AcceleratorCount * replicas
+	var errs field.ErrorList
+	names := slices.Sorted(maps.Keys(g.Template.Allocatable))
+	known := slices.ContainsFunc(names, IsAccelerator)
+	for _, name := range names {
+		q := g.Template.Allocatable[name]
+		if known && !IsAccelerator(name) || !known && !(strings.Contains(string(name), "/") && q.Value() == offered) {
+			continue
+		}
+		g.AcceleratorResources = append(g.AcceleratorResources, name)
+		if replicas == 1 || q.Value() == offered {
+			continue
+		}
+		if q.Value() != g.AcceleratorCount {
+			errs = append(errs, field.Invalid(path.Child("capacity").Key(string(name)), q.String(), fmt.Sprintf(
+				"group %s: with acceleratorCount %d and sharing.replicas %d it must be %d (devices) or %d (as offered)",
+				g.Name, g.AcceleratorCount, replicas, g.AcceleratorCount, offered)))
+		}
+		g.Template.Allocatable[name] = *resource.NewQuantity(offered, resource.DecimalSI)
+	}
+	if len(g.AcceleratorResources) == 0 && len(errs) == 0 {
+		errs = append(errs, field.Required(path.Child("capacity"), fmt.Sprintf(
+			"group %s: %d x %s, but no extended resource offers them; add for example nvidia.com/gpu: %q", g.Name, g.AcceleratorCount, g.Accelerator, fmt.Sprint(offered))))
+	}
+	return errs
+}
+
+// IsAccelerator says whether a resource name stands for accelerator devices, by the
+// names that device plugins register (NVIDIA and its MIG profiles, AMD, AWS Neuron,
+// Google TPU, Intel Gaudi and GPUs, Azure's DirectX).
+func IsAccelerator(name corev1.ResourceName) bool {
+	switch name {
+	case "nvidia.com/gpu", "nvidia.com/gpu.shared", "amd.com/gpu", "google.com/tpu", "habana.ai/gaudi",
+		"aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "aws.amazon.com/neurondevice",
+		"gpu.intel.com/xe", "gpu.intel.com/i915", "microsoft.com/directx":
+		return true
+	}
+	return strings.HasPrefix(string(name), "nvidia.com/mig-")
+}
+
+// Owns says whether the node carries the group's label or matches its selector.
+func (g *Group) owns(node *corev1.Node) (byLabel, bySelector bool) {
+	return node.Labels[LabelNodeGroup] == g.Name, g.selector.Matches(labels.Set(node.Labels))
+}
+
+// Node makes the imagined node of this name from the template, Ready and empty.
+func (t Template) Node(name string, domains map[string]string) *corev1.Node {
+	n := &corev1.Node{}
+	n.Name = name
+	n.Labels = maps.Clone(t.Labels)
+	n.Labels[corev1.LabelHostname] = name
+	maps.Copy(n.Labels, domains)
+	n.Spec.Taints = t.Taints
+	n.Status.Allocatable = t.Allocatable
+	n.Status.Capacity = t.Allocatable
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	return n
+}

@@ -1,0 +1,193 @@
+package scheduling
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"tidegate.io/autoscaler/api/v1alpha1"
+	"tidegate.io/autoscaler/scheduling/internal/kubesched"
+)
+
+// Fits says whether one more pod of p's kind may run on the node now. The error is
+// broken input of this pod: it can be placed nowhere.
+func (s *Session) Fits(p Pod, node int) (bool, error) {
+	if s.plugins {
+		return s.fitsPlugins(p, node)
+	}
+	n := &s.Nodes[node]
+	kind := &s.Kinds[p.Kind]
+	if !n.Free.Holds(kind.Request) {
+		return false, nil
+	}
+	ok, err := s.allowed(p.Kind, n.shape)
+	if err != nil || !ok || !kind.Dynamic {
+		return ok, err
+	}
+	return s.fitsPlugins(p, node)
+}
+
+// Allowed says whether the node's labels and taints let the kind in, whatever runs there.
+func (s *Session) Allowed(kind, node int) (bool, error) { return s.allowed(kind, s.Nodes[node].shape) }
+
+func (s *Session) allowed(kind, shape int) (bool, error) {
+	r, err := s.staticRefusals(kind, shape)
+	return len(r) == 0, err
+}
+
+func (s *Session) staticRefusals(kind, shape int) ([]kubesched.Refusal, error) {
+	if r, ok := s.static[pair{kind, shape}]; ok {
+		return r, nil
+	}
+	r, err := s.kube.Static(s.Kinds[kind].Pod, s.shapes.nodes[shape])
+	if err != nil {
+		return nil, err
+	}
+	s.static[pair{kind, shape}] = r
+	return r, nil
+}
+
+// fitsPlugins asks every filter plugin about this pod and node.
+func (s *Session) fitsPlugins(p Pod, node int) (bool, error) {
+	if s.cycleOf != p.Pod {
+		y, r, err := s.kube.Begin(p.Pod)
+		if err != nil {
+			return false, err
+		}
+		s.cycle, s.cycleNo, s.cycleOf = y, r, p.Pod
+	}
+	if s.cycleNo != nil {
+		return false, nil
+	}
+	r, err := s.cycle.Filter(s.Nodes[node].Name)
+	return r == nil && err == nil, err
+}
+
+// TemplateHolds says whether an empty new node of the group holds a pod of the kind, as
+// far as labels, taints and resources go.
+func (s *Session) TemplateHolds(kind, group int) (bool, error) {
+	t := &s.templates[group]
+	if !t.free.Holds(s.Kinds[kind].Request) {
+		return false, nil
+	}
+	return s.allowed(kind, s.shapes.of(t.object))
+}
+
+// TemplateFree is what an empty new node of the group offers. Callers must not change it.
+func (s *Session) TemplateFree(group int) Vector { return s.templates[group].free }
+
+// Refusals says why an empty new node of the group does not hold a pod of the kind: each
+// rule that refuses, with its numbers; none when it fits.
+func (s *Session) Refusals(kind, group int) ([]v1alpha1.Reason, error) {
+	t, name := &s.templates[group], s.Groups[group].Name
+	out := s.shortOf(kind, group)
+	static, err := s.staticRefusals(kind, s.shapes.of(t.object))
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range static {
+		out = append(out, v1alpha1.Reason{Code: codeOf(r.Plugin), Object: name, Text: s.describe(kind, t.object, r)})
+	}
+	if !s.Kinds[kind].Dynamic || len(out) > 0 {
+		return out, nil
+	}
+	dynamic, err := s.refusedOnFresh(kind, group)
+	for _, r := range dynamic {
+		out = append(out, v1alpha1.Reason{Code: codeOf(r.Plugin), Object: name, Text: strings.Join(r.Reasons, ", ")})
+	}
+	return out, err
+}
+
+// shortOf lists the resources of which even an empty node offers too little.
+func (s *Session) shortOf(kind, group int) []v1alpha1.Reason {
+	var short []string
+	free := s.templates[group].free
+	for i, want := range s.Kinds[kind].Request {
+		if want > 0 && want > free[i] {
+			short = append(short, fmt.Sprintf("%s: wants %s, a new node offers %s", s.dims[i], amount(s.dims[i], want), amount(s.dims[i], max(free[i], 0))))
+		}
+	}
+	if len(short) == 0 {
+		return nil
+	}
+	return []v1alpha1.Reason{{Code: v1alpha1.InsufficientResources, Object: s.Groups[group].Name, Text: strings.Join(short, "; ")}}
+}
+
+func (s *Session) refusedOnFresh(kind, group int) ([]kubesched.Refusal, error) {
+	mark := s.Mark()
+	node := s.Open(group, nil)
+	y, r, err := s.kube.Begin(s.Kinds[kind].Pod)
+	var out []kubesched.Refusal
+	switch {
+	case err != nil:
+	case r != nil:
+		out = append(out, *r)
+	default:
+		out, err = y.FilterAll(s.Nodes[node].Name)
+	}
+	if back := s.Rollback(mark); err == nil {
+		err = back
+	}
+	return out, err
+}
+
+// describe adds what the plugin does not say: which taint, which selector.
+func (s *Session) describe(kind int, n *corev1.Node, r kubesched.Refusal) string {
+	p := s.Kinds[kind].Pod
+	switch r.Plugin {
+	case kubesched.TaintToleration:
+		return strings.Join(r.Reasons, ", ")
+	case kubesched.NodeAffinity:
+		var wants []string
+		for _, k := range slices.Sorted(maps.Keys(p.Spec.NodeSelector)) {
+			if have, ok := n.Labels[k]; !ok {
+				wants = append(wants, fmt.Sprintf("wants label %s=%s, new nodes have none", k, p.Spec.NodeSelector[k]))
+			} else if have != p.Spec.NodeSelector[k] {
+				wants = append(wants, fmt.Sprintf("wants label %s=%s, new nodes have %s", k, p.Spec.NodeSelector[k], have))
+			}
+		}
+		if len(wants) > 0 {
+			return strings.Join(wants, "; ")
+		}
+		return "required node affinity does not match the labels of new nodes"
+	case kubesched.NodeName:
+		return fmt.Sprintf("asks for node %s by name", p.Spec.NodeName)
+	}
+	return strings.Join(r.Reasons, ", ")
+}
+
+// codeOf maps the scheduler's rule to ours.
+func codeOf(plugin string) v1alpha1.Code {
+	switch plugin {
+	case kubesched.NodeResourcesFit:
+		return v1alpha1.InsufficientResources
+	case kubesched.NodeAffinity, kubesched.NodeName:
+		return v1alpha1.NodeSelectorMismatch
+	case kubesched.TaintToleration, kubesched.NodeUnschedulable:
+		return v1alpha1.TaintNotTolerated
+	case kubesched.NodePorts:
+		return v1alpha1.HostPortConflict
+	case kubesched.InterPodAffinity:
+		return v1alpha1.PodAffinity
+	case kubesched.PodTopologySpread:
+		return v1alpha1.PodTopologySpread
+	case kubesched.VolumeBinding, kubesched.VolumeRestrictions, kubesched.VolumeZone, kubesched.NodeVolumeLimits:
+		return v1alpha1.VolumeConflict
+	}
+	return v1alpha1.InvalidPod
+}
+
+// amount writes a number of a dimension for people: cores, binary bytes or units.
+func amount(name corev1.ResourceName, n int64) string {
+	switch name {
+	case corev1.ResourceCPU:
+		return resource.NewMilliQuantity(n, resource.DecimalSI).String()
+	case corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
+		return resource.NewQuantity(n, resource.BinarySI).String()
+	}
+	return fmt.Sprint(n)
+}

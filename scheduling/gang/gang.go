@@ -1,0 +1,241 @@
+package gang
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"tidegate.io/autoscaler/api/v1alpha1"
+	"tidegate.io/autoscaler/snapshot"
+)
+
+// Gang is a set of pods that start together or not at all, or one ordinary pod.
+type Gang struct {
+	Namespace, Name string
+	// Source is the system that says so: "Pod" for an ordinary pod.
+	Source string
+	// Pending wait for a node, ordered by creation and name. Bound have one.
+	Pending, Bound []*corev1.Pod
+	// Min is the number of pods, bound ones included, below which nothing starts.
+	Min int
+	// Required is the node label of which all members must share one value; "" for none.
+	Required string
+	Priority int32
+	Created  time.Time
+	// Held says why the gang is not to be placed now; nil when it may be.
+	Held *v1alpha1.Reason
+}
+
+// Definition is what a source knows about the gang of a pod.
+type Definition struct {
+	Namespace, Name string
+	Min             int
+	Required        string
+	// Priority overrides that of the pods where the system sets one.
+	Priority *int32
+	// Created is the age of the gang's own object; zero: that of its oldest pod.
+	Created time.Time
+	// Ordinary: the object groups pods without making a gang of them.
+	Ordinary bool
+	// Missing names an object without which the scheduler holds the pods back.
+	Missing string
+}
+
+// source is one system that expresses gangs.
+type source struct {
+	name string
+	// find returns the gang of a pod, or false when the pod carries nothing of the system.
+	find func(*index, *corev1.Pod) (Definition, bool)
+}
+
+// sources in order of precedence: the scheduler's own API first, then what controllers
+// above it express. Each further system is one more file and one more line here.
+func sources() []source {
+	return []source{
+		{name: "PodGroup", find: podGroup},
+		{name: "Job", find: indexedJob},
+	}
+}
+
+// Key is namespace/name.
+func (g *Gang) Key() string { return g.Namespace + "/" + g.Name }
+
+// Single says whether the gang is one ordinary pod.
+func (g *Gang) Single() bool { return g.Source == sourcePod }
+
+// Need is the number of pending members without which nothing of the gang starts.
+func (g *Gang) Need() int { return max(0, g.Min-len(g.Bound)) }
+
+const sourcePod = "Pod"
+
+// Pending returns the gangs with at least one pending pod, in the order in which they
+// are served: priority, then creation, then size (larger first), then key. A pod is
+// pending when it has no node, is not terminating and has not ended; pods of DaemonSets
+// are none of ours, they belong to their node.
+func Pending(s *snapshot.Snapshot) ([]Gang, []string) {
+	idx := newIndex(s)
+	found := map[string]*Gang{}
+	var order []string
+	gated := map[string][]*corev1.Pod{}
+	for _, p := range s.Pods() {
+		if !alive(p) || owner(p, "DaemonSet") != "" {
+			continue
+		}
+		d, src := idx.definition(p)
+		key := src + " " + d.Namespace + "/" + d.Name
+		g, ok := found[key]
+		if !ok {
+			g = newGang(d, src)
+			found[key] = g
+			order = append(order, key)
+		}
+		switch {
+		case p.Spec.NodeName != "":
+			g.Bound = append(g.Bound, p)
+		case p.DeletionTimestamp != nil:
+		case len(p.Spec.SchedulingGates) > 0:
+			gated[key] = append(gated[key], p)
+			g.Pending = append(g.Pending, p)
+		default:
+			g.Pending = append(g.Pending, p)
+		}
+	}
+	out := make([]Gang, 0, len(order))
+	for _, key := range order {
+		g := found[key]
+		if len(g.Pending) > 0 {
+			g.finish(gated[key])
+			out = append(out, *g)
+		}
+	}
+	slices.SortFunc(out, byOrder)
+	return out, idx.warnings()
+}
+
+func newGang(d Definition, src string) *Gang {
+	g := &Gang{Namespace: d.Namespace, Name: d.Name, Source: src, Min: d.Min, Required: d.Required, Created: d.Created}
+	if d.Priority != nil {
+		g.Priority = *d.Priority
+	}
+	if d.Missing != "" {
+		g.Held = &v1alpha1.Reason{Code: v1alpha1.GangIncomplete, Object: g.Key(), Text: d.Missing}
+	}
+	if d.Priority == nil {
+		g.Priority = unset
+	}
+	return g
+}
+
+// unset is below every priority that a pod can have.
+const unset = int32(-1 << 31)
+
+// finish settles what depends on all pods: order, age, priority, and whether the gang
+// is complete.
+func (g *Gang) finish(gated []*corev1.Pod) {
+	slices.SortFunc(g.Pending, func(a, b *corev1.Pod) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), compareNatural(a.Name, b.Name))
+	})
+	if g.Created.IsZero() {
+		g.Created = g.Pending[0].CreationTimestamp.Time
+	}
+	if g.Priority == unset {
+		for _, p := range g.Pending {
+			g.Priority = max(g.Priority, priorityOf(p))
+		}
+	}
+	if g.Held != nil {
+		return
+	}
+	ready := len(g.Pending) - len(gated)
+	switch {
+	case len(gated) > 0 && (g.Single() || ready+len(g.Bound) < g.Min || ready == 0):
+		g.Held = &v1alpha1.Reason{Code: v1alpha1.SchedulingGated, Object: g.Key(), Text: gateText(gated)}
+	case ready+len(g.Bound) < g.Min:
+		g.Held = &v1alpha1.Reason{Code: v1alpha1.GangIncomplete, Object: g.Key(),
+			Text: fmt.Sprintf("needs %d pods to start, %d exist", g.Min, ready+len(g.Bound))}
+	case len(gated) > 0:
+		g.Pending = slices.DeleteFunc(g.Pending, func(p *corev1.Pod) bool { return len(p.Spec.SchedulingGates) > 0 })
+	}
+}
+
+func gateText(gated []*corev1.Pod) string {
+	var names []string
+	for _, p := range gated {
+		for _, gate := range p.Spec.SchedulingGates {
+			names = append(names, gate.Name)
+		}
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("%d pods have scheduling gates: %s", len(gated), strings.Join(slices.Compact(names), ", "))
+}
+
+func priorityOf(p *corev1.Pod) int32 {
+	if p.Spec.Priority == nil {
+		return 0
+	}
+	return *p.Spec.Priority
+}
+
+// byOrder serves
+//  1. the higher priority,
+//  2. then the older,
+//  3. then the larger,
+//  4. then by namespace and name, digits as numbers, and source.
+func byOrder(a, b Gang) int {
+	return cmp.Or(
+		cmp.Compare(b.Priority, a.Priority),
+		a.Created.Compare(b.Created),
+		cmp.Compare(len(b.Pending), len(a.Pending)),
+		strings.Compare(a.Namespace, b.Namespace),
+		compareNatural(a.Name, b.Name),
+		strings.Compare(a.Source, b.Source),
+	)
+}
+
+// compareNatural compares names with their digit runs as numbers: worker-9 before
+// worker-10. Equal only for equal strings.
+func compareNatural(a, b string) int {
+	x, y := a, b
+	for x != "" && y != "" {
+		dx, dy := digits(x), digits(y)
+		if dx > 0 && dy > 0 {
+			nx, ny := strings.TrimLeft(x[:dx], "0"), strings.TrimLeft(y[:dy], "0")
+			if d := cmp.Or(cmp.Compare(len(nx), len(ny)), strings.Compare(nx, ny)); d != 0 {
+				return d
+			}
+			x, y = x[dx:], y[dy:]
+			continue
+		}
+		if x[0] != y[0] {
+			return cmp.Compare(x[0], y[0])
+		}
+		x, y = x[1:], y[1:]
+	}
+	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
+}
+
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// alive says whether the pod has not ended.
+func alive(p *corev1.Pod) bool {
+	return p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
+}
+
+// owner returns the name of the pod's controller of this kind, or "".
+func owner(p *corev1.Pod, kind string) string {
+	if o := metav1.GetControllerOf(p); o != nil && o.Kind == kind {
+		return o.Name
+	}
+	return ""
+}

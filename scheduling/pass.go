@@ -1,0 +1,294 @@
+package scheduling
+
+import (
+	"encoding/binary"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Placement is a pending pod on a node of the session.
+type Placement struct {
+	Pod  Pod
+	Node int
+}
+
+// Placements lists what the session has bound, node by node.
+func (s *Session) Placements() []Placement {
+	var out []Placement
+	for n := range s.Nodes {
+		for _, p := range s.Nodes[n].Placed {
+			out = append(out, Placement{Pod: p, Node: n})
+		}
+	}
+	return out
+}
+
+// Lift takes all pending pods off their nodes and leaves the opened nodes. What was done
+// before cannot be rolled back any more.
+func (s *Session) Lift() error {
+	for n := range s.Nodes {
+		node := &s.Nodes[n]
+		for _, p := range node.Placed {
+			node.Free.sub(s.Kinds[p.Kind].Request, -1)
+			if s.mirrored {
+				if err := s.kube.RemovePod(p.Pod, node.Name); err != nil {
+					return err
+				}
+			}
+		}
+		node.Placed = nil
+	}
+	s.journal = nil
+	s.touch()
+	return nil
+}
+
+// Outcome is what a scheduler pass leaves behind.
+type Outcome struct {
+	// Unbound are pods of the plan that found no node: the plan is wrong.
+	Unbound []Pod
+	// Intruders are pods that the plan gave nothing and that the scheduler bound all the same.
+	Intruders []Pod
+}
+
+// Pass plays a plan through a kube-scheduler on the session's nodes, existing and new:
+// pods in queue order (the order of Units), filters, and for a pod of the plan first the
+// node that it is nominated to. A nomination holds room against pods of the same and
+// lower priority (KEP-5278), not against higher ones. With nominate false, nodes are
+// chosen by the default scores among those that fit; ties go to the node that was added
+// first, where the real scheduler draws. Pods that fail are tried again as long as others
+// are bound meanwhile. The session ends with every bound pod on its node.
+func (s *Session) Pass(plan []Placement, nominate bool) (Outcome, error) {
+	if err := s.Lift(); err != nil {
+		return Outcome{}, err
+	}
+	p := &pass{s: s, nominate: nominate, plan: map[*corev1.Pod]int{}, done: map[*corev1.Pod]bool{}, full: map[int]bool{}, rooted: map[*corev1.Pod]bool{}}
+	for _, u := range s.Units {
+		for _, pod := range u.Pods {
+			if u.Required != "" {
+				p.rooted[pod.Pod] = true
+			}
+		}
+	}
+	for _, x := range plan {
+		p.plan[x.Pod.Pod] = x.Node
+	}
+	for first := 0; first < len(s.Units); {
+		last := first
+		for last < len(s.Units) && s.Units[last].Priority == s.Units[first].Priority {
+			last++
+		}
+		if err := p.class(s.Units[first:last]); err != nil {
+			return Outcome{}, err
+		}
+		first = last
+	}
+	return p.retry()
+}
+
+// pass is the state of one scheduler pass.
+type pass struct {
+	s        *Session
+	nominate bool
+	plan     map[*corev1.Pod]int
+	done     map[*corev1.Pod]bool
+	failed   []Pod
+	full     map[int]bool // kinds without a plan that found no node
+	// rooted are pods of gangs with a topology key: the scheduler places such a gang as a
+	// whole, in one domain, and the plan's is one that holds it.
+	rooted map[*corev1.Pod]bool
+	out    Outcome
+}
+
+// class schedules the pods of one priority: those of the plan, whose nominations hold
+// room against each other and against the rest, then the rest.
+func (p *pass) class(units []Unit) error {
+	for i := range units {
+		for _, pod := range units[i].Pods {
+			if _, ok := p.plan[pod.Pod]; !ok {
+				continue
+			}
+			ok, err := p.schedule(pod)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				p.failed = append(p.failed, pod)
+			}
+		}
+	}
+	for i := range units {
+		if err := p.intrude(&units[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// schedule binds a pod of the plan.
+func (p *pass) schedule(pod Pod) (bool, error) {
+	node, planned := p.plan[pod.Pod]
+	if planned && (p.nominate || p.rooted[pod.Pod]) {
+		ok, err := p.s.Fits(pod, node)
+		if err != nil {
+			return false, err
+		}
+		if ok {
+			p.done[pod.Pod] = true
+			return true, p.s.Bind(pod, node)
+		}
+	}
+	return p.anywhere(pod)
+}
+
+// anywhere binds the pod to the node that scores best among those that fit; without
+// scores, to the first.
+func (p *pass) anywhere(pod Pod) (bool, error) {
+	var fitting []int
+	seen := map[string]bool{}
+	for n := range p.s.Nodes {
+		key := p.s.alike(n)
+		if !p.s.Kinds[pod.Kind].Dynamic && seen[key] {
+			continue
+		}
+		ok, err := p.s.Fits(pod, n)
+		if err != nil {
+			return false, err
+		}
+		seen[key] = true
+		if ok {
+			fitting = append(fitting, n)
+		}
+	}
+	if len(fitting) == 0 {
+		return false, nil
+	}
+	best := fitting[0]
+	if !p.nominate && len(fitting) > 1 {
+		var err error
+		if best, err = p.s.highest(pod, fitting); err != nil {
+			return false, err
+		}
+	}
+	p.done[pod.Pod] = true
+	return true, p.s.Bind(pod, best)
+}
+
+// alike is equal for nodes that any pod which does not look at other pods finds equal.
+func (s *Session) alike(n int) string {
+	node := &s.Nodes[n]
+	key := binary.AppendVarint(make([]byte, 0, 48), int64(node.shape))
+	key = binary.AppendVarint(key, int64(node.Group))
+	for _, f := range node.Free {
+		key = binary.AppendVarint(key, f)
+	}
+	return string(key)
+}
+
+// highest is the node with the best score; the first of equals.
+func (s *Session) highest(pod Pod, nodes []int) (int, error) {
+	y, r, err := s.kube.Begin(pod.Pod)
+	if err != nil || r != nil {
+		return nodes[0], err
+	}
+	names := make([]string, len(nodes))
+	for i, n := range nodes {
+		names[i] = s.Nodes[n].Name
+		if _, err := y.Filter(names[i]); err != nil {
+			return 0, err
+		}
+	}
+	scores, err := y.Score(names)
+	if err != nil {
+		return 0, err
+	}
+	best := 0
+	for i := range scores {
+		if scores[i] > scores[best] {
+			best = i
+		}
+	}
+	return nodes[best], nil
+}
+
+// intrude tries pods that the plan gave nothing: the scheduler does not know the plan. A
+// PodGroup is tried as a whole; members of other gangs are ordinary pods to it. Groups
+// that are incomplete, and gated pods, it does not try at all.
+func (p *pass) intrude(u *Unit) error {
+	native := u.Source == "PodGroup"
+	if native && u.Held != nil {
+		return nil
+	}
+	var free []Pod
+	for _, pod := range u.Pods {
+		if _, planned := p.plan[pod.Pod]; !planned && len(pod.Spec.SchedulingGates) == 0 && !p.s.Kinds[pod.Kind].Claims {
+			free = append(free, pod)
+		}
+	}
+	if len(free) == 0 || native && (u.Required != "" || u.Need() > len(free)) {
+		return nil
+	}
+	if native && u.Need() > 0 && len(free) == len(u.Pods) {
+		return p.intrudeWhole(u)
+	}
+	for _, pod := range free {
+		if err := p.intrudeOne(pod); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *pass) intrudeOne(pod Pod) error {
+	if p.full[pod.Kind] {
+		return nil
+	}
+	ok, err := p.anywhere(pod)
+	if err != nil {
+		return err
+	}
+	if ok {
+		p.out.Intruders = append(p.out.Intruders, pod)
+	} else if !p.s.Kinds[pod.Kind].Dynamic {
+		p.full[pod.Kind] = true
+	}
+	return nil
+}
+
+// intrudeWhole binds the minimum of a gang, or nothing.
+func (p *pass) intrudeWhole(u *Unit) error {
+	mark, before := p.s.Mark(), len(p.out.Intruders)
+	for _, pod := range u.Pods[:u.Need()] {
+		if err := p.intrudeOne(pod); err != nil {
+			return err
+		}
+	}
+	if len(p.out.Intruders)-before < u.Need() {
+		p.out.Intruders = p.out.Intruders[:before]
+		return p.s.Rollback(mark)
+	}
+	return nil
+}
+
+// retry tries failed pods again until a whole round binds none, as the scheduler does
+// when a bound pod may have made room for one that looks for it.
+func (p *pass) retry() (Outcome, error) {
+	for progress := true; progress && len(p.failed) > 0; {
+		progress = false
+		var still []Pod
+		for _, pod := range p.failed {
+			ok, err := p.schedule(pod)
+			if err != nil {
+				return Outcome{}, err
+			}
+			if ok {
+				progress = true
+			} else {
+				still = append(still, pod)
+			}
+		}
+		p.failed = still
+	}
+	p.out.Unbound = p.failed
+	return p.out, nil
+}

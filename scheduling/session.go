@@ -1,0 +1,427 @@
+package scheduling
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
+	"tidegate.io/autoscaler/nodegroups"
+	"tidegate.io/autoscaler/scheduling/gang"
+	"tidegate.io/autoscaler/scheduling/internal/kubesched"
+	"tidegate.io/autoscaler/scheduling/topology"
+	"tidegate.io/autoscaler/snapshot"
+)
+
+// State says how real a session's node is.
+type State int
+
+// The states of a session's nodes.
+const (
+	// Existing: registered and ready.
+	Existing State = iota
+	// Upcoming: asked for, and counted with its template's capacity.
+	Upcoming
+	// New: imagined in this session.
+	New
+)
+
+// Node is one node of a session.
+type Node struct {
+	Name  string
+	Group int // index of its group, -1 for none
+	State State
+	// Labels are those of the node; callers must not change them.
+	Labels map[string]string
+	// Free is what is left of its allocatable.
+	Free Vector
+	// Placed are the pending pods that this session put there, in order.
+	Placed []Pod
+
+	shape  int
+	object *corev1.Node
+}
+
+// Pod is a pending pod with its kind.
+type Pod struct {
+	*corev1.Pod
+	Kind int
+}
+
+// Input is what a session is made of.
+type Input struct {
+	Snapshot *snapshot.Snapshot
+	Groups   []nodegroups.Status
+	Gangs    []gang.Gang
+	Scoring  configv1alpha1.Scoring
+	// Plugins makes the session ask the scheduler plugins for every pod and node, and
+	// remember nothing: the slow reference for tests and benchmarks, and what scoring needs.
+	Plugins bool
+	// Scores keeps the plugins' view of the cluster complete, so that Score works.
+	Scores bool
+}
+
+// Session is one imagined cluster. It is not safe for concurrent use.
+type Session struct {
+	Kinds  []Kind
+	Nodes  []Node
+	Groups []nodegroups.Status
+	// Units are the gangs of the input with the kinds of their pods, in order.
+	Units []Unit
+
+	dims      dimensions
+	templates []template
+	shapes    *shapes
+	static    map[pair][]kubesched.Refusal
+	kube      *kubesched.Cluster
+	mirrored  bool
+	plugins   bool
+	csi       []*storagev1.CSINode // by group: the volume limits of a new node
+	cycle     *kubesched.Cycle
+	cycleOf   *corev1.Pod
+	cycleNo   *kubesched.Refusal
+	journal   []entry
+	opened    []int // by group: how many nodes were opened
+	// Domains counts the nodes of the session by topology domain.
+	Domains *topology.Ledger
+}
+
+// Unit is a gang with kinds.
+type Unit struct {
+	gang.Gang
+	Pods []Pod // Gang.Pending, in order
+}
+
+type pair struct{ kind, shape int }
+
+// template is a new node of a group with its DaemonSets on it.
+type template struct {
+	object  *corev1.Node
+	free    Vector
+	daemons []*corev1.Pod
+}
+
+type entry struct {
+	node int // bound there, or the node that was opened
+	open bool
+}
+
+// NewSession reads the cluster. It costs one look at each pod and node.
+func NewSession(in Input) (*Session, error) {
+	s := &Session{Groups: in.Groups, static: map[pair][]kubesched.Refusal{}, plugins: in.Plugins, opened: make([]int, len(in.Groups))}
+	all := in.Snapshot.Pods()
+	k := newKinds(readSelectors(all), in.Groups)
+	for i := range in.Gangs {
+		u := Unit{Gang: in.Gangs[i], Pods: make([]Pod, len(in.Gangs[i].Pending))}
+		for j, p := range in.Gangs[i].Pending {
+			u.Pods[j] = Pod{Pod: p, Kind: k.of(p)}
+		}
+		s.Units = append(s.Units, u)
+	}
+	s.dims = newDimensions(k.requests)
+	s.Kinds = k.list
+	dynamic := in.Plugins || in.Scores
+	for i := range s.Kinds {
+		s.Kinds[i].Request = s.dims.vector(k.requests[i])
+		dynamic = dynamic || s.Kinds[i].Dynamic
+	}
+	s.mirrored = dynamic
+	s.Domains = newLedger(in.Groups)
+	s.shapes = newShapes(s.Kinds)
+	if err := s.build(in); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func newLedger(groups []nodegroups.Status) *topology.Ledger {
+	var out []topology.Group
+	for i := range groups {
+		g := topology.Group{Name: groups[i].Name, Labels: groups[i].Template.Labels}
+		for _, l := range groups[i].Topology {
+			g.Levels = append(g.Levels, topology.Level{Key: l.Key, Size: l.NodesPerDomain})
+		}
+		out = append(out, g)
+	}
+	return topology.New(out)
+}
+
+func (s *Session) build(in Input) error {
+	var err error
+	if s.kube, err = kubesched.New(kubesched.Objects{
+		Namespaces: in.Snapshot.Namespaces(), PersistentVolumes: in.Snapshot.PersistentVolumes(),
+		PersistentVolumeClaims: in.Snapshot.PersistentVolumeClaims(), StorageClasses: in.Snapshot.StorageClasses(),
+		CSINodes: in.Snapshot.CSINodes(),
+	}, kubesched.Scoring(in.Scoring)); err != nil {
+		return err
+	}
+	daemons := in.Snapshot.DaemonSets()
+	for i := range s.Groups {
+		t, err := s.newTemplate(&s.Groups[i], daemons)
+		if err != nil {
+			return err
+		}
+		s.templates = append(s.templates, t)
+	}
+	s.csi = volumeLimits(s.Groups, in.Snapshot.CSINodes())
+	if err := s.addNodes(in.Snapshot.Nodes(), daemons, podsByNode(in.Snapshot.Pods())); err != nil {
+		return err
+	}
+	s.addUnregistered()
+	s.journal = nil
+	return nil
+}
+
+// volumeLimits gives the new nodes of each group the CSINode of one of its ready nodes.
+func volumeLimits(groups []nodegroups.Status, all []*storagev1.CSINode) []*storagev1.CSINode {
+	byName := map[string]*storagev1.CSINode{}
+	for _, c := range all {
+		byName[c.Name] = c
+	}
+	out := make([]*storagev1.CSINode, len(groups))
+	for i := range groups {
+		for _, n := range groups[i].Nodes {
+			if c := byName[n.Node.Name]; c != nil && n.State == nodegroups.Ready && out[i] == nil {
+				out[i] = c
+			}
+		}
+	}
+	return out
+}
+
+// podsByNode lists the pods that take room on each node: bound ones that have not ended,
+// and DaemonSet pods that wait for exactly that node.
+func podsByNode(pods []*corev1.Pod) map[string][]*corev1.Pod {
+	out := map[string][]*corev1.Pod{}
+	for _, p := range pods {
+		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		name := p.Spec.NodeName
+		if name == "" && isDaemon(p) {
+			name = daemonTarget(p)
+		}
+		if name != "" {
+			out[name] = append(out[name], p)
+		}
+	}
+	return out
+}
+
+// addNodes adds the registered nodes: ready ones as they are, upcoming ones with what
+// their template promises. Failed nodes and nodes on their way out offer nothing, but
+// what runs there still counts for pod affinity and spread.
+func (s *Session) addNodes(nodes []*corev1.Node, daemons []daemon, bound map[string][]*corev1.Pod) error {
+	type place struct {
+		group int
+		state nodegroups.NodeState
+	}
+	places := map[string]place{}
+	for g := range s.Groups {
+		for _, o := range s.Groups[g].Nodes {
+			places[o.Node.Name] = place{g, o.State}
+		}
+	}
+	for _, n := range nodes {
+		at, grouped := places[n.Name]
+		state, group := Existing, -1
+		if grouped {
+			group = at.group
+		}
+		pods := bound[n.Name]
+		switch {
+		case grouped && (at.state == nodegroups.Failed || at.state == nodegroups.Deleting):
+			n = closed(n)
+		case grouped && at.state == nodegroups.Upcoming:
+			state = Upcoming
+			n = s.promised(n, group)
+			missing, err := s.missingDaemons(n, daemons, pods)
+			if err != nil {
+				return err
+			}
+			pods = append(slices.Clip(pods), missing...)
+		}
+		if err := s.addNode(n, group, state, pods); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// closed is the node with no room for anybody.
+func closed(n *corev1.Node) *corev1.Node {
+	c := n.DeepCopy()
+	c.Spec.Unschedulable = true
+	return c
+}
+
+// promised is a registered node as it will be when it is ready: without the taints and
+// conditions of a start, with the accelerators of its template.
+func (s *Session) promised(n *corev1.Node, group int) *corev1.Node {
+	g := &s.Groups[group]
+	c := n.DeepCopy()
+	c.Spec.Taints = slices.DeleteFunc(c.Spec.Taints, func(t corev1.Taint) bool {
+		return slices.Contains(g.StartupTaints, t.Key) || isLifecycleTaint(t.Key)
+	})
+	if c.Status.Allocatable == nil {
+		c.Status.Allocatable = corev1.ResourceList{}
+	}
+	for name, q := range g.Template.Allocatable {
+		if have, ok := c.Status.Allocatable[name]; !ok || have.IsZero() {
+			c.Status.Allocatable[name] = q
+		}
+	}
+	return c
+}
+
+// isLifecycleTaint says whether kubelet or a controller puts the taint on starting nodes
+// and takes it away by itself.
+func isLifecycleTaint(key string) bool {
+	switch key {
+	case corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable, corev1.TaintNodeNetworkUnavailable,
+		corev1.TaintNodeMemoryPressure, corev1.TaintNodeDiskPressure, corev1.TaintNodePIDPressure,
+		"node.cloudprovider.kubernetes.io/uninitialized":
+		return true
+	}
+	return false
+}
+
+// addUnregistered adds the nodes that were asked for and have not registered. They fill
+// up topology domains that are begun, as a resize does, and then new ones.
+func (s *Session) addUnregistered() {
+	for g := range s.Groups {
+		for i := range s.Groups[g].Unregistered {
+			domains := s.Domains.Next(g, nil, s.Groups[g].Name+"-upcoming")
+			name := fmt.Sprintf("%s/upcoming-%d", s.Groups[g].Name, i+1)
+			s.addTemplateNode(g, name, Upcoming, domains)
+		}
+	}
+}
+
+func (s *Session) addTemplateNode(group int, name string, state State, domains map[string]string) int {
+	t := &s.templates[group]
+	object := s.Groups[group].Template.Node(name, domains)
+	s.Nodes = append(s.Nodes, Node{Name: name, Group: group, State: state, Labels: object.Labels,
+		Free: slices.Clone(t.free), shape: s.shapes.of(object), object: object})
+	s.Domains.Add(group, object.Labels)
+	if s.mirrored {
+		s.kube.AddNode(object, s.csiNode(group, name))
+		for _, d := range t.daemons {
+			// A DaemonSet pod of a template was parsed when the template was made.
+			_ = s.kube.AddPod(d, name)
+		}
+	}
+	return len(s.Nodes) - 1
+}
+
+func (s *Session) csiNode(group int, name string) *storagev1.CSINode {
+	if s.csi[group] == nil {
+		return nil
+	}
+	c := s.csi[group].DeepCopy()
+	c.Name = name
+	return c
+}
+
+func (s *Session) addNode(object *corev1.Node, group int, state State, pods []*corev1.Pod) error {
+	free := s.dims.vector(kubesched.Allocatable(object))
+	for _, p := range pods {
+		free.sub(s.dims.vector(kubesched.Usage(p)), 1)
+	}
+	s.Nodes = append(s.Nodes, Node{Name: object.Name, Group: group, State: state, Labels: object.Labels,
+		Free: free, shape: s.shapes.of(object), object: object})
+	s.Domains.Add(group, object.Labels)
+	if !s.mirrored {
+		return nil
+	}
+	s.kube.AddNode(object, nil)
+	for _, p := range pods {
+		if err := s.kube.AddPod(p, object.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Open imagines a new node of a group, in these topology domains (label key to value),
+// and returns its index.
+func (s *Session) Open(group int, domains map[string]string) int {
+	s.opened[group]++
+	s.touch()
+	n := s.addTemplateNode(group, fmt.Sprintf("%s/new-%d", s.Groups[group].Name, s.opened[group]), New, domains)
+	s.journal = append(s.journal, entry{node: n, open: true})
+	return n
+}
+
+// Bind puts a pod on a node on which it Fits. The error is broken input.
+func (s *Session) Bind(p Pod, node int) error {
+	n := &s.Nodes[node]
+	if s.mirrored {
+		if err := s.bindPlugins(p, n.Name); err != nil {
+			return err
+		}
+	}
+	n.Free.sub(s.Kinds[p.Kind].Request, 1)
+	n.Placed = append(n.Placed, p)
+	s.journal = append(s.journal, entry{node: node})
+	s.touch()
+	return nil
+}
+
+// bindPlugins lets pods that reserve volumes do so; for all others it is enough that the
+// plugins see them.
+func (s *Session) bindPlugins(p Pod, node string) error {
+	if !s.Kinds[p.Kind].Dynamic || !usesVolumes(p.Pod) {
+		return s.kube.AddPod(p.Pod, node)
+	}
+	y, r, err := s.kube.Begin(p.Pod)
+	if err == nil && r == nil {
+		r, err = y.Filter(node)
+	}
+	if err != nil {
+		return err
+	}
+	if r != nil {
+		return fmt.Errorf("pod %s/%s does not fit node %s: %s", p.Namespace, p.Name, node, r.Plugin)
+	}
+	return y.Reserve(node)
+}
+
+// touch forgets what a scheduling cycle learnt before the cluster changed.
+func (s *Session) touch() { s.cycle, s.cycleOf, s.cycleNo = nil, nil, nil }
+
+// Mark remembers the state for Rollback. Marks nest.
+func (s *Session) Mark() int { return len(s.journal) }
+
+// Rollback undoes everything since the mark.
+func (s *Session) Rollback(mark int) error {
+	for len(s.journal) > mark {
+		e := s.journal[len(s.journal)-1]
+		s.journal = s.journal[:len(s.journal)-1]
+		n := &s.Nodes[e.node]
+		if e.open {
+			if s.mirrored {
+				s.kube.RemoveNode(n.Name)
+			}
+			s.opened[n.Group]--
+			s.Domains.Remove(n.Group, n.Labels)
+			s.Nodes = s.Nodes[:e.node]
+			continue
+		}
+		p := n.Placed[len(n.Placed)-1]
+		n.Placed = n.Placed[:len(n.Placed)-1]
+		n.Free.sub(s.Kinds[p.Kind].Request, -1)
+		if s.mirrored {
+			if err := s.kube.RemovePod(p.Pod, n.Name); err != nil {
+				return err
+			}
+		}
+	}
+	s.touch()
+	return nil
+}
+
+// Opened is the number of nodes of a group that this session opened.
+func (s *Session) Opened(group int) int { return s.opened[group] }

@@ -1,0 +1,265 @@
+package estimator
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
+	"tidegate.io/autoscaler/api/v1alpha1"
+	"tidegate.io/autoscaler/scheduling"
+)
+
+// room is how many more nodes of the group may be opened, after what this decision
+// opened already, by the group's own bounds.
+func (e *estimator) room(group int) int64 {
+	g := &e.s.Groups[group]
+	n := g.Room(e.Now) - int64(e.s.Opened(group))
+	return max(n-n%g.Unit, 0)
+}
+
+// opened is what this decision has bought so far.
+func (e *estimator) opened() usage {
+	u := usage{accelerators: map[string]int64{}}
+	for g := range e.s.Groups {
+		n := int64(e.s.Opened(g))
+		u.nodes += n
+		u.cost += e.s.Groups[g].Price * configv1alpha1.MicroDollars(n)
+		if a := e.s.Groups[g].Accelerator; a != "" {
+			u.accelerators[a] += n * e.s.Groups[g].AcceleratorCount
+		}
+	}
+	return u
+}
+
+// exceeded are the limits of the whole plan that n more nodes of the group would pass.
+func (e *estimator) exceeded(group int, n int64) []v1alpha1.Reason {
+	g, so := &e.s.Groups[group], e.opened()
+	var out []v1alpha1.Reason
+	if most := e.Limits.MaxNodes; most != nil && e.base.nodes+so.nodes+n > *most {
+		out = append(out, v1alpha1.Reason{Code: v1alpha1.MaxNodes, Object: g.Name,
+			Text: fmt.Sprintf("needs %s, limits.maxNodes leaves %d (%d of %d taken)", nodes(n), max(*most-e.base.nodes-so.nodes, 0), e.base.nodes+so.nodes, *most)})
+	}
+	if most := e.Limits.MaxCostPerHour; most != nil && e.base.cost+so.cost+g.Price*configv1alpha1.MicroDollars(n) > *most {
+		out = append(out, v1alpha1.Reason{Code: v1alpha1.MaxCostPerHour, Object: g.Name,
+			Text: fmt.Sprintf("needs $%s an hour more, limits.maxCostPerHour leaves $%s (of $%s)", g.Price*configv1alpha1.MicroDollars(n), max(*most-e.base.cost-so.cost, 0), *most)})
+	}
+	if most, ok := e.Limits.Accelerators[g.Accelerator]; ok && g.AcceleratorCount > 0 {
+		have := e.base.accelerators[g.Accelerator] + so.accelerators[g.Accelerator]
+		if have+n*g.AcceleratorCount > most {
+			out = append(out, v1alpha1.Reason{Code: v1alpha1.MaxAccelerators, Object: g.Name,
+				Text: fmt.Sprintf("needs %d more %s, limits.accelerators leaves %d (%d of %d taken)", n*g.AcceleratorCount, g.Accelerator, max(most-have, 0), have, most)})
+		}
+	}
+	return out
+}
+
+func nodes(n int64) string {
+	if n == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", n)
+}
+
+// canOpen says whether one more node (or unit of nodes) of the group may be bought.
+func (e *estimator) canOpen(group int) bool {
+	unit := e.s.Groups[group].Unit
+	return e.room(group) >= unit && len(e.exceeded(group, unit)) == 0
+}
+
+// open imagines one more node of the group, and the others of its unit, in these domains;
+// nil lets each join what is begun. It returns the first.
+func (e *estimator) open(group int, domains map[string]string) int {
+	first := -1
+	for range e.s.Groups[group].Unit {
+		labels := domains
+		if len(e.s.Groups[group].Topology) > 0 {
+			labels = e.s.Domains.Next(group, domains, "new")
+		}
+		n := e.s.Open(group, labels)
+		if first < 0 {
+			first = n
+		}
+	}
+	return first
+}
+
+// mayGrowFor says whether the group may grow for pods of the kind: not for a pod without
+// accelerators where the group has some, unless the configuration says so and no other
+// group that could hold the pod may still grow.
+func (e *estimator) mayGrowFor(kind, group int) (bool, error) {
+	if e.s.Kinds[kind].AsksAccelerator || e.s.Groups[group].AcceleratorCount == 0 {
+		return true, nil
+	}
+	if !e.s.Groups[group].GrowsForAny {
+		return false, nil
+	}
+	for g := range e.s.Groups {
+		if e.s.Groups[g].AcceleratorCount > 0 || !e.canOpen(g) {
+			continue
+		}
+		if holds, err := e.s.TemplateHolds(kind, g); err != nil || holds {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// candidates are the groups of which a new node could hold a pod of the kind and that
+// may grow for it now, cheapest for `count` pods of it first:
+//  1. the lower cost for each pod that a node holds,
+//  2. the lower cost of a node,
+//  3. the group's name.
+func (e *estimator) candidates(kind int, count int64) ([]int, error) {
+	type option struct {
+		group int
+		holds int64
+	}
+	var all []option
+	for g := range e.s.Groups {
+		ok, err := e.s.TemplateHolds(kind, g)
+		if err == nil && ok && e.canOpen(g) {
+			ok, err = e.mayGrowFor(kind, g)
+		} else {
+			ok = false
+		}
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			all = append(all, option{g, min(e.s.TemplateFree(g).Times(e.s.Kinds[kind].Request), count)})
+		}
+	}
+	slices.SortFunc(all, func(a, b option) int {
+		return cmp.Or(
+			cmp.Compare(e.weight[a.group]*b.holds, e.weight[b.group]*a.holds),
+			cmp.Compare(e.weight[a.group], e.weight[b.group]),
+			cmp.Compare(e.s.Groups[a.group].Name, e.s.Groups[b.group].Name),
+		)
+	})
+	out := make([]int, len(all))
+	for i, o := range all {
+		out[i] = o.group
+	}
+	return out, nil
+}
+
+// insert puts each pod on the first node that holds it, and opens the cheapest group
+// where none does; `only`, where not nil, bounds the groups that may be opened. False
+// when some pod finds no place.
+func (e *estimator) insert(pods []scheduling.Pod, only []int) (bool, error) {
+	same := map[int]int64{}
+	for _, p := range pods {
+		same[p.Kind]++
+	}
+	for _, p := range pods {
+		ok, err := e.insertOne(p, same[p.Kind], only)
+		if err != nil || !ok {
+			return false, err
+		}
+		same[p.Kind]--
+	}
+	return true, nil
+}
+
+func (e *estimator) insertOne(p scheduling.Pod, same int64, only []int) (bool, error) {
+	dynamic := e.s.Kinds[p.Kind].Dynamic
+	from := e.next[p.Kind]
+	if dynamic {
+		from = 0 // what runs elsewhere may have made an earlier node fit
+	}
+	for n := from; n < len(e.s.Nodes); n++ {
+		ok, err := e.s.Fits(p, n)
+		if err != nil {
+			return false, err
+		}
+		if ok {
+			e.next[p.Kind] = n
+			return true, e.s.Bind(p, n)
+		}
+	}
+	e.next[p.Kind] = len(e.s.Nodes)
+	groups, err := e.candidates(p.Kind, same)
+	if err != nil {
+		return false, err
+	}
+	for _, g := range groups {
+		if only != nil && !slices.Contains(only, g) {
+			continue
+		}
+		mark := e.s.Mark()
+		n := e.open(g, nil)
+		ok, err := e.s.Fits(p, n)
+		if err != nil {
+			return false, err
+		}
+		if ok {
+			e.next[p.Kind] = n
+			return true, e.s.Bind(p, n)
+		}
+		if err := e.s.Rollback(mark); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// placeDynamic tries each group as the one that grows, and the cheapest group pod by pod,
+// and keeps the cheapest way that places all.
+func (e *estimator) placeDynamic(pods []scheduling.Pod) (bool, error) {
+	ways := [][]int{nil}
+	for g := range e.s.Groups {
+		if e.canOpen(g) {
+			ways = append(ways, []int{g})
+		}
+	}
+	mark, saved := e.s.Mark(), slices.Clone(e.next)
+	best, bestCost := -1, score{}
+	for i, way := range ways {
+		ok, err := e.insert(pods, way)
+		e.result.Stats.Options++
+		if err == nil && ok {
+			if c := e.total(); best < 0 || c.less(bestCost) {
+				best, bestCost = i, c
+			}
+		}
+		e.next = slices.Clone(saved)
+		if back := e.s.Rollback(mark); err == nil {
+			err = back
+		}
+		if err != nil {
+			return false, err
+		}
+		if best == 0 && bestCost.cost == e.total().cost {
+			break // Nothing had to be bought.
+		}
+	}
+	if best < 0 {
+		return false, nil
+	}
+	return e.insert(pods, ways[best])
+}
+
+// total scores all that this decision has opened so far.
+func (e *estimator) total() score {
+	s := score{first: make([]int64, len(e.s.Groups))}
+	for g := range e.s.Groups {
+		n := int64(e.s.Opened(g))
+		if n == 0 {
+			continue
+		}
+		s.first[g] = n
+		s.groups++
+		s.cost += n * e.weight[g]
+		for i, t := range e.tie(g) {
+			s.tie[i] += n * t
+		}
+	}
+	return s
+}
+
+// tie is what one node of a group brings that could lie idle.
+func (e *estimator) tie(group int) [3]int64 {
+	free := e.s.TemplateFree(group)
+	return [3]int64{e.s.Groups[group].AcceleratorCount, free[scheduling.CPU], free[scheduling.Memory]}
+}

@@ -1,0 +1,281 @@
+package estimator
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"tidegate.io/autoscaler/scheduling"
+)
+
+// piece is a list of pods to be packed by counts.
+type piece struct{ pods []scheduling.Pod }
+
+// counts adds up the pods of pieces by kind.
+func (e *estimator) counts(pieces []piece) []int64 {
+	out := make([]int64, len(e.s.Kinds))
+	for _, p := range pieces {
+		for _, pod := range p.pods {
+			out[pod.Kind]++
+		}
+	}
+	return out
+}
+
+// together places all these units or none: gangs with a topology key first, then pods
+// that look at other pods, then everything else in one packing. False, with the session
+// back at the mark, when something is left over.
+func (e *estimator) together(units []int, mark int) (bool, error) {
+	ok, err := e.tryTogether(units)
+	if err != nil || ok {
+		return ok, err
+	}
+	return false, e.rewind(mark)
+}
+
+// rewind goes back to the start of the decision.
+func (e *estimator) rewind(mark int) error {
+	clear(e.next)
+	return e.s.Rollback(mark)
+}
+
+func (e *estimator) tryTogether(units []int) (bool, error) {
+	var packed []piece
+	var loose []scheduling.Pod // single pods that look at other pods
+	for _, i := range units {
+		u := &e.s.Units[i]
+		switch {
+		case e.packs(u):
+			packed = append(packed, piece{u.Pods})
+		case u.Single():
+			loose = append(loose, u.Pods...)
+		default:
+			if ok, err := e.placeWhole(u); err != nil || !ok {
+				return false, err
+			}
+		}
+	}
+	if len(loose) > 0 {
+		if ok, err := e.placeDynamic(loose); err != nil || !ok {
+			return false, err
+		}
+	}
+	return e.packAll(packed)
+}
+
+// placeWhole places all pods of the unit, or the minimum and then what else fits.
+func (e *estimator) placeWhole(u *scheduling.Unit) (bool, error) {
+	mark, saved := e.s.Mark(), slices.Clone(e.next)
+	ok, err := e.place(u, u.Pods)
+	if err != nil || ok {
+		return ok, err
+	}
+	e.next = saved
+	return false, e.s.Rollback(mark)
+}
+
+// packAll packs pods by counts and puts them on nodes; false, with nothing changed, when
+// something is left over.
+func (e *estimator) packAll(pieces []piece) (bool, error) {
+	counts := e.counts(pieces)
+	if !slices.ContainsFunc(counts, func(n int64) bool { return n > 0 }) {
+		return true, nil
+	}
+	pr, err := e.problemOf(counts)
+	if err != nil {
+		return false, err
+	}
+	p := e.packer.pack(pr.problem)
+	if !p.complete() {
+		return false, nil
+	}
+	return true, e.apply(pr, p, pieces)
+}
+
+// kindsOf is a problem with the session's kind of each of its kinds.
+type kindsOf struct {
+	*problem
+	kinds []int
+}
+
+func (e *estimator) problem(counts []int64) *problem {
+	pr, err := e.problemOf(counts)
+	if err != nil {
+		return &problem{need: []int64{1}} // broken input: nothing can be packed
+	}
+	return pr.problem
+}
+
+// problemOf describes the packing of these counts of kinds on the session as it is.
+func (e *estimator) problemOf(counts []int64) (kindsOf, error) {
+	pr := kindsOf{problem: &problem{}}
+	for k, n := range counts {
+		if n > 0 {
+			pr.kinds = append(pr.kinds, k)
+			pr.req = append(pr.req, e.s.Kinds[k].Request)
+			pr.need = append(pr.need, n)
+		}
+	}
+	if err := e.existingBins(&pr); err != nil {
+		return pr, err
+	}
+	return pr, e.newBins(&pr)
+}
+
+// existingBins adds the session's nodes that hold any pod, those alike as one sort.
+func (e *estimator) existingBins(pr *kindsOf) error {
+	index := map[string]int{}
+	var key []byte
+	for n := range e.s.Nodes {
+		node := &e.s.Nodes[n]
+		allow := make([]bool, len(pr.kinds))
+		any := false
+		for i, k := range pr.kinds {
+			if !node.Free.Holds(pr.req[i]) {
+				continue
+			}
+			ok, err := e.s.Allowed(k, n)
+			if err != nil {
+				return err
+			}
+			allow[i] = ok
+			any = any || ok
+		}
+		if !any {
+			continue
+		}
+		key = key[:0]
+		for _, f := range node.Free {
+			key = binary.AppendVarint(key, f)
+		}
+		for _, a := range allow {
+			key = append(key, map[bool]byte{true: 1}[a])
+		}
+		b, ok := index[string(key)]
+		if !ok {
+			b = len(pr.bins)
+			index[string(key)] = b
+			pr.bins = append(pr.bins, bin{free: slices.Clone(node.Free), allow: allow, existing: true, group: -1, unit: 1})
+		}
+		pr.bins[b].most++
+		pr.bins[b].nodes = append(pr.bins[b].nodes, n)
+	}
+	return nil
+}
+
+// newBins adds the groups that may grow, and the limits that they share.
+func (e *estimator) newBins(pr *kindsOf) error {
+	var groups []int
+	for g := range e.s.Groups {
+		if !e.canOpen(g) {
+			continue
+		}
+		allow := make([]bool, len(pr.kinds))
+		any := false
+		for i, k := range pr.kinds {
+			ok, err := e.s.TemplateHolds(k, g)
+			if err == nil && ok {
+				ok, err = e.mayGrowFor(k, g)
+			}
+			if err != nil {
+				return err
+			}
+			allow[i] = ok
+			any = any || ok
+		}
+		if !any {
+			continue
+		}
+		groups = append(groups, g)
+		pr.bins = append(pr.bins, bin{
+			free: slices.Clone(e.s.TemplateFree(g)), allow: allow, most: e.room(g),
+			cost: e.weight[g], tie: e.tie(g), group: g, unit: e.s.Groups[g].Unit,
+		})
+	}
+	e.addLimits(pr.problem, groups)
+	return nil
+}
+
+// addLimits turns the configured limits into rows over the new bins.
+func (e *estimator) addLimits(pr *problem, groups []int) {
+	so := e.opened()
+	add := func(name string, left int64, weigh func(group int) int64) {
+		pr.limits = append(pr.limits, limit{name: name, left: max(left, 0)})
+		for b := range pr.bins {
+			w := int64(0)
+			if !pr.bins[b].existing {
+				w = weigh(pr.bins[b].group)
+			}
+			pr.bins[b].weigh = append(pr.bins[b].weigh, w)
+		}
+	}
+	if m := e.Limits.MaxNodes; m != nil {
+		add("maxNodes", *m-e.base.nodes-so.nodes, func(int) int64 { return 1 })
+	}
+	if m := e.Limits.MaxCostPerHour; m != nil {
+		add("maxCostPerHour", int64(*m-e.base.cost-so.cost), func(g int) int64 { return int64(e.s.Groups[g].Price) })
+	}
+	var seen []string
+	for _, g := range groups {
+		name := e.s.Groups[g].Accelerator
+		most, ok := e.Limits.Accelerators[name]
+		if !ok || slices.Contains(seen, name) {
+			continue
+		}
+		seen = append(seen, name)
+		add(name, most-e.base.accelerators[name]-so.accelerators[name], func(g int) int64 {
+			if e.s.Groups[g].Accelerator == name {
+				return e.s.Groups[g].AcceleratorCount
+			}
+			return 0
+		})
+	}
+}
+
+// apply puts the pods of a packing on nodes: existing nodes take the first pods of each
+// kind in order, new nodes are opened group by group.
+func (e *estimator) apply(pr kindsOf, p *packing, pieces []piece) error {
+	queue := make([][]scheduling.Pod, len(e.s.Kinds))
+	for _, piece := range pieces {
+		for _, pod := range piece.pods {
+			queue[pod.Kind] = append(queue[pod.Kind], pod)
+		}
+	}
+	uses := slices.Clone(p.uses)
+	slices.SortStableFunc(uses, func(a, b use) int { return a.bin - b.bin })
+	used := make([]int, len(pr.bins))
+	spare := make([][]int, len(pr.bins)) // opened with their unit and not filled yet
+	for _, u := range uses {
+		for range u.count {
+			node := 0
+			switch b := &pr.bins[u.bin]; {
+			case b.existing:
+				node = b.nodes[used[u.bin]]
+				used[u.bin]++
+			case len(spare[u.bin]) > 0:
+				node, spare[u.bin] = spare[u.bin][0], spare[u.bin][1:]
+			default:
+				node = e.open(b.group, nil)
+				for i := node + 1; i < node+int(b.unit); i++ {
+					spare[u.bin] = append(spare[u.bin], i)
+				}
+			}
+			if err := e.fill(pr, u.take, node, queue); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (e *estimator) fill(pr kindsOf, take []int64, node int, queue [][]scheduling.Pod) error {
+	for i, n := range take {
+		k := pr.kinds[i]
+		for range n {
+			if err := e.s.Bind(queue[k][0], node); err != nil {
+				return err
+			}
+			queue[k] = queue[k][1:]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
+	"tidegate.io/autoscaler/api/v1alpha1"
+	"tidegate.io/autoscaler/estimator"
+	"tidegate.io/autoscaler/scheduling"
+)
+
+// plan writes the decision down.
+func (d *decision) plan() *Plan {
+	p := &Plan{
+		APIVersion: APIVersion, Kind: Kind, Time: d.now, Warnings: d.warnings,
+		ScaleDowns: []ScaleDown{}, Wake: d.wake(), Cost: d.cost(),
+	}
+	unitOf := d.unitOf()
+	p.Placements = d.placements()
+	p.ScaleUps = d.scaleUps(unitOf)
+	p.Waiting = d.waiting()
+	p.Unschedulable = d.unschedulable()
+	p.Stats = d.stats()
+	return p
+}
+
+// unitOf maps each pod's key to its unit.
+func (d *decision) unitOf() map[string]*scheduling.Unit {
+	out := map[string]*scheduling.Unit{}
+	for i := range d.session.Units {
+		for _, p := range d.session.Units[i].Pods {
+			out[p.Namespace+"/"+p.Name] = &d.session.Units[i]
+		}
+	}
+	return out
+}
+
+// placements are in the order in which gangs are served.
+func (d *decision) placements() []Placement {
+	where := map[string]int{}
+	for n := range d.session.Nodes {
+		for _, p := range d.session.Nodes[n].Placed {
+			where[p.Namespace+"/"+p.Name] = n
+		}
+	}
+	out := []Placement{}
+	for i := range d.session.Units {
+		u := &d.session.Units[i]
+		for _, p := range u.Pods {
+			key := p.Namespace + "/" + p.Name
+			n, ok := where[key]
+			if !ok {
+				continue
+			}
+			out = append(out, d.placement(key, u, &d.session.Nodes[n]))
+		}
+	}
+	return out
+}
+
+func (d *decision) placement(pod string, u *scheduling.Unit, n *scheduling.Node) Placement {
+	p := Placement{Pod: pod, Node: n.Name, New: n.State == scheduling.New}
+	if !u.Single() {
+		p.Gang = u.Key()
+	}
+	keys := map[string]bool{}
+	if u.Required != "" {
+		keys[u.Required] = true
+	}
+	if n.Group >= 0 {
+		p.NodeGroup = d.groups[n.Group].Name
+		for _, l := range d.groups[n.Group].Topology {
+			keys[l.Key] = true
+		}
+	}
+	for k := range keys {
+		if v, ok := n.Labels[k]; ok {
+			if p.Domains == nil {
+				p.Domains = map[string]string{}
+			}
+			p.Domains[k] = v
+		}
+	}
+	return p
+}
+
+func (d *decision) scaleUps(unitOf map[string]*scheduling.Unit) []ScaleUp {
+	out := []ScaleUp{}
+	for g := range d.groups {
+		add := int64(d.session.Opened(g))
+		if add == 0 {
+			continue
+		}
+		group := &d.groups[g]
+		up := ScaleUp{
+			NodeGroup: group.Name, From: group.Target, To: group.Target + add, Add: add,
+			PricePerHour: group.Price, Atomic: group.Atomic,
+		}
+		if group.Delay > 0 {
+			at := d.now.Add(group.Delay)
+			up.ReadyBy = &at
+		}
+		domains := map[string]map[string]int{}
+		gangs := map[string]bool{}
+		for n := range d.session.Nodes {
+			node := &d.session.Nodes[n]
+			if node.Group != g || node.State != scheduling.New {
+				continue
+			}
+			for _, l := range group.Topology {
+				if domains[l.Key] == nil {
+					domains[l.Key] = map[string]int{}
+				}
+				domains[l.Key][node.Labels[l.Key]]++
+			}
+			for _, p := range node.Placed {
+				up.Pods++
+				if u := unitOf[p.Namespace+"/"+p.Name]; u != nil && !u.Single() {
+					gangs[u.Key()] = true
+				}
+			}
+		}
+		for _, l := range group.Topology {
+			for _, v := range slices.Sorted(maps.Keys(domains[l.Key])) {
+				up.Domains = append(up.Domains, DomainGrowth{Key: l.Key, Domain: v, Nodes: domains[l.Key][v]})
+			}
+		}
+		up.Gangs = slices.Sorted(maps.Keys(gangs))
+		up.Reason = d.why(g, up.Pods)
+		out = append(out, up)
+	}
+	slices.SortFunc(out, func(a, b ScaleUp) int { return strings.Compare(a.NodeGroup, b.NodeGroup) })
+	return out
+}
+
+// why is one sentence about a purchase.
+func (d *decision) why(group, pods int) string {
+	if pods == 0 {
+		return fmt.Sprintf("below its minimum size of %d", d.groups[group].MinSize)
+	}
+	best := map[configv1alpha1.Objective]string{
+		configv1alpha1.ObjectiveNodes: "fewest nodes", configv1alpha1.ObjectivePriority: "highest priority",
+	}[d.configuration.Objective]
+	if best == "" {
+		best = "lowest cost"
+	}
+	text := fmt.Sprintf("%s of %d options looked at", best, d.result.Stats.Options)
+	if d.passes > 1 {
+		text += fmt.Sprintf("; mended %d times until the scheduler pass bound every pod", d.passes-1)
+	}
+	return text
+}
+
+func (d *decision) waiting() []Waiting {
+	out := []Waiting{}
+	for i := range d.session.Units {
+		u := &d.session.Units[i]
+		if u.Held != nil {
+			out = append(out, Waiting{Gang: u.Key(), Pods: len(u.Pods), Reason: u.Held.Code, Message: u.Held.Text})
+		}
+	}
+	return out
+}
+
+// unschedulable lists the refusals; units that are alike share their group reasons.
+func (d *decision) unschedulable() []Unschedulable {
+	out := []Unschedulable{}
+	for _, r := range d.result.Refused {
+		u := &d.session.Units[r.Unit]
+		x := Unschedulable{Gang: u.Key(), NodeGroups: []GroupReason{}}
+		for _, p := range r.Pods {
+			x.Pods = append(x.Pods, p.Namespace+"/"+p.Name)
+		}
+		x.NodeGroups = append(x.NodeGroups, d.groupReasons(r)...)
+		x.Message = message(u, r, x.NodeGroups)
+		out = append(out, x)
+	}
+	return out
+}
+
+func (d *decision) groupReasons(r estimator.Refusal) []GroupReason {
+	var out []GroupReason
+	for g, reasons := range r.Groups {
+		first, text := v1alpha1.First(reasons)
+		out = append(out, GroupReason{NodeGroup: d.groups[g].Name, Reason: first.Code, Message: text})
+	}
+	return out
+}
+
+// message is the sentence for people: how much of the gang, and the reasons with the
+// groups that give them.
+func message(u *scheduling.Unit, r estimator.Refusal, groups []GroupReason) string {
+	what := "the pod gets no node"
+	switch {
+	case !u.Single() && len(r.Pods) < len(u.Pods):
+		what = fmt.Sprintf("%d of %d pods get no node; the minimum of %d is met", len(r.Pods), len(u.Pods), u.Min)
+	case !u.Single():
+		what = fmt.Sprintf("the gang of %d gets no node; it needs %d more to start", len(u.Pods), u.Need())
+	}
+	if len(groups) == 0 {
+		return what + ": there is no node group"
+	}
+	by := map[v1alpha1.Code][]string{}
+	for _, g := range groups {
+		by[g.Reason] = append(by[g.Reason], g.NodeGroup)
+	}
+	codes := slices.SortedFunc(maps.Keys(by), func(a, b v1alpha1.Code) int { return a.Rank() - b.Rank() })
+	var parts []string
+	for _, c := range codes {
+		parts = append(parts, fmt.Sprintf("%s (%s)", c, abbreviate(by[c], 3)))
+	}
+	return what + ": " + strings.Join(parts, ", ")
+}
+
+func abbreviate(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+func (d *decision) cost() Cost {
+	var c Cost
+	for g := range d.groups {
+		price := d.groups[g].Price
+		c.Before += price * configv1alpha1.MicroDollars(d.groups[g].Target)
+		c.After += price * configv1alpha1.MicroDollars(d.groups[g].Target+int64(d.session.Opened(g)))
+		c.LowerBound += price * configv1alpha1.MicroDollars(d.groups[g].Target+int64(d.result.Raised[g]))
+	}
+	c.LowerBound += d.result.LowerBound
+	return c
+}
+
+// wake is the first instant at which a group's state changes by itself.
+func (d *decision) wake() *time.Time {
+	var first *time.Time
+	for i := range d.groups {
+		if changes := d.groups[i].Changes(d.now); len(changes) > 0 && (first == nil || changes[0].Before(*first)) {
+			at := changes[0].UTC()
+			first = &at
+		}
+	}
+	return first
+}
+
+func (d *decision) stats() *Stats {
+	s := &Stats{PodClasses: len(d.session.Kinds), OptionsTried: d.result.Stats.Options, Truncated: d.result.Stats.Truncated, ProofPasses: d.passes}
+	for i := range d.session.Units {
+		s.PendingPods += len(d.session.Units[i].Pods)
+		if !d.session.Units[i].Single() {
+			s.PendingGangs++
+		}
+	}
+	return s
+}

@@ -92,18 +92,25 @@ func mulDiv(a, b, c int64) int64 {
 }
 
 // mostValue is at least the largest sum of u over the pods that one bin holds: exact where
-// the search ends within its steps, else the smallest of the fractional bounds of single
-// dimensions.
+// the search ends within its steps, else the value of the room at prices at which no kind
+// is worth more than the room it takes.
 func (pr *problem) mostValue(bin int, u []int64) int64 {
-	s := &integerSack{req: pr.req, value: u, limit: pr.need, steps: 4000}
+	s := &integerSack{req: pr.req, value: u, limit: pr.need, steps: 400000}
+	b := &pr.bins[bin]
 	for k := range u {
-		if u[k] > 0 && pr.bins[bin].allow[k] && pr.need[k] > 0 && holds(pr.bins[bin].free, pr.req[k]) {
+		if u[k] > 0 && b.allow[k] && pr.need[k] > 0 && holds(b.free, pr.req[k]) {
 			s.kinds = append(s.kinds, k)
 		}
 	}
-	s.free = slices.Clone(pr.bins[bin].free)
-	s.sort()
-	upper := s.fractional(0)
+	if len(s.kinds) == 0 {
+		return 0
+	}
+	s.free = slices.Clone(b.free)
+	s.setPrices()
+	upper := s.roomWorth()
+	if !b.existing && upper <= b.cost {
+		return upper // nothing to gain from knowing it better
+	}
 	s.search(0, 0)
 	if s.steps <= 0 {
 		return upper
@@ -111,61 +118,66 @@ func (pr *problem) mostValue(bin int, u []int64) int64 {
 	return s.best
 }
 
-// integerSack is the knapsack of the bound: integers only.
+// integerSack is the knapsack of the bound: whatever is claimed is checked in integers.
 type integerSack struct {
 	req   [][]int64
 	value []int64
 	limit []int64
 	kinds []int
-	// byRatio holds, for each dimension, positions in kinds by value for its use of it.
-	byRatio [][]int
-	free    []int64
-	best    int64
-	steps   int
+	price []uint64 // by dimension, in 2^-30 of a unit of value
+	free  []int64
+	best  int64
+	steps int
 }
 
-func (s *integerSack) sort() {
-	slices.SortStableFunc(s.kinds, func(a, b int) int { return cmp.Compare(s.value[b], s.value[a]) })
-	for d := range s.free {
-		order := make([]int, len(s.kinds))
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortStableFunc(order, func(i, j int) int {
-			a, b := s.kinds[i], s.kinds[j]
-			// value[a]/req[a] against value[b]/req[b] without division; no use of it comes first.
-			ah, al := bits.Mul64(uint64(s.value[a]), uint64(s.req[b][d]))
-			bh, bl := bits.Mul64(uint64(s.value[b]), uint64(s.req[a][d]))
-			return cmp.Or(cmp.Compare(bh, ah), cmp.Compare(bl, al))
-		})
-		s.byRatio = append(s.byRatio, order)
+const priceBits = 30
+
+// setPrices takes the prices of the fractional filling, rounds them up, and raises them
+// until, in integers, no kind is worth more than its room.
+func (s *integerSack) setPrices() {
+	values := make([]float64, len(s.value))
+	for _, k := range s.kinds {
+		values[k] = float64(s.value[k])
 	}
+	guess := roomPrices(s.free, s.req, values, s.kinds)
+	s.price = make([]uint64, len(guess))
+	for d, p := range guess {
+		if p > 0 {
+			s.price[d] = uint64(min(p*float64(1<<priceBits), 1e17)) + 1
+		}
+	}
+	for _, k := range s.kinds {
+		for s.worth(s.req[k]) < s.value[k] {
+			for d := range s.price {
+				s.price[d] += s.price[d]/1024 + 1
+			}
+		}
+	}
+	slices.SortStableFunc(s.kinds, func(a, b int) int {
+		return cmp.Or(
+			cmp.Compare(values[b]*float64(s.worth(s.req[a])+1), values[a]*float64(s.worth(s.req[b])+1)),
+			cmp.Compare(s.value[b], s.value[a]),
+		)
+	})
 }
 
-// fractional bounds the value of the kinds from a position on by each dimension alone:
-// kinds by value per unit of it, the last one in part, rounded up.
-func (s *integerSack) fractional(pos int) int64 {
-	best := int64(math.MaxInt64)
-	for d, order := range s.byRatio {
-		free := max(s.free[d], 0)
-		var v int64
-		for _, i := range order {
-			if i < pos {
-				continue
-			}
-			k := s.kinds[i]
-			r := s.req[k][d]
-			if r > 0 && free/r < s.limit[k] {
-				v += s.value[k]*(free/r) + mulDiv(s.value[k], free%r, r) + 1
-				break
-			}
-			free -= r * s.limit[k]
-			v += s.value[k] * s.limit[k]
+// worth is the price of room, rounded down.
+func (s *integerSack) worth(room []int64) int64 {
+	var hi, lo, carry uint64
+	for d, n := range room {
+		if n > 0 && s.price[d] > 0 {
+			h, l := bits.Mul64(uint64(n), s.price[d])
+			lo, carry = bits.Add64(lo, l, 0)
+			hi, _ = bits.Add64(hi, h, carry)
 		}
-		best = min(best, v)
 	}
-	return best
+	if hi>>priceBits > 0 {
+		return math.MaxInt64
+	}
+	return int64(min(hi<<(64-priceBits)|lo>>priceBits, math.MaxInt64))
 }
+
+func (s *integerSack) roomWorth() int64 { return s.worth(s.free) }
 
 func (s *integerSack) search(pos int, v int64) {
 	s.best = max(s.best, v)
@@ -173,7 +185,7 @@ func (s *integerSack) search(pos int, v int64) {
 		return
 	}
 	s.steps--
-	if v+s.fractional(pos) <= s.best {
+	if v+s.roomWorth() <= s.best {
 		return
 	}
 	k := s.kinds[pos]

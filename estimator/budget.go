@@ -5,6 +5,8 @@ package estimator
 type Budget struct {
 	// Patterns is the most steps of one search for a filling of one node.
 	Patterns int
+	// Rounds is how often a linear program gets new fillings.
+	Rounds int
 	// Pivots is the most steps of one linear program.
 	Pivots int
 	// Exact is the most states that the search for small cases opens.
@@ -16,7 +18,7 @@ type Budget struct {
 
 // DefaultBudget decides 100,000 pods of 50 kinds within seconds.
 func DefaultBudget() Budget {
-	return Budget{Patterns: 4000, Pivots: 4000, Exact: 30000, Repairs: 64}
+	return Budget{Patterns: 32000, Rounds: 400, Pivots: 4000, Exact: 30000, Repairs: 64}
 }
 
 // Stats counts what a decision looked at.

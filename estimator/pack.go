@@ -229,29 +229,44 @@ func (m *master) binDual(bin int) float64 {
 	return max(d, 0)
 }
 
-// generate adds fillings until none would lower the cost of the linear program.
+// generate adds fillings until none would lower the cost of the linear program. The
+// search for a filling begins with few steps and gets more when it finds nothing; a bin
+// that cannot hold enough value, by the bound, is not searched at all.
 func (m *master) generate(w *packer) {
 	m.start()
-	sack := &knapsack{req: m.pr.req, limit: m.pr.need, budget: m.budget.Patterns}
-	for range 60 {
+	sack := &knapsack{req: m.pr.req, limit: m.pr.need, budget: m.budget.Patterns / 16}
+	for range m.budget.Rounds {
 		m.lp.solve(m.budget.Pivots)
 		sack.value = m.values()
-		added := false
-		for b := range m.pr.bins {
-			if m.pr.bins[b].most <= 0 {
-				continue
-			}
-			take, v, complete := sack.fill(m.pr.bins[b].free, m.pr.bins[b].allow)
-			w.stats.Options++
-			w.stats.Truncated = w.stats.Truncated || !complete
-			if v > m.guide[b]+m.binDual(b)+1e-7 && m.add(b, take) {
-				added = true
-			}
+		added, cut := m.price(w, sack)
+		if added {
+			continue
 		}
-		if !added {
-			break
+		if !cut || sack.budget >= m.budget.Patterns {
+			w.stats.Truncated = w.stats.Truncated || cut
+			return
+		}
+		sack.budget *= 4
+	}
+	w.stats.Truncated = true
+}
+
+// price looks for one filling for each bin that is worth more than the bin costs.
+func (m *master) price(w *packer, sack *knapsack) (added, cut bool) {
+	for b := range m.pr.bins {
+		if m.pr.bins[b].most <= 0 {
+			continue
+		}
+		sack.enough = m.guide[b] + m.binDual(b) + 1e-7
+		take, v, complete := sack.fill(m.pr.bins[b].free, m.pr.bins[b].allow)
+		w.stats.Options++
+		cut = cut || !complete
+		if v > sack.enough && m.add(b, take) {
+			added = true
 		}
 	}
+	sack.enough = 0
+	return added, cut
 }
 
 // start adds, for each kind and bin, the filling with as many of the kind as fit and

@@ -2,27 +2,30 @@ package estimator
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
 // knapsack finds the most valuable filling of one bin: how many pods of each kind to
 // take so that the sum of values is largest. It is a depth-first search with a bound,
-// cut off after a counted number of steps.
+// cut off after a counted number of steps. The bound is the fractional filling's: prices
+// for the room (one for each dimension) at which no kind is worth more than it takes.
 type knapsack struct {
-	req   [][]int64 // by kind
-	value []float64 // by kind; kinds of value 0 are left out
-	limit []int64   // by kind: how many there are
-
-	order  []int // kinds by value for their size, best first
-	ratio  [][]float64
-	free   []int64
-	take   []int64
-	best   []int64
-	bestV  float64
-	steps  int
+	req    [][]int64 // by kind
+	value  []float64 // by kind; kinds of value 0 are left out
+	limit  []int64   // by kind: how many there are
 	budget int
-	atMost float64 // value that no filling can pass
-	cut    bool
+	// enough: a filling of no more value than this is of no use.
+	enough float64
+
+	order []int     // kinds by value for the room they take, best first
+	price []float64 // by dimension
+	free  []int64
+	take  []int64
+	best  []int64
+	bestV float64
+	steps int
+	cut   bool
 }
 
 // fill returns the best filling found, its value, and whether the search was complete.
@@ -38,64 +41,104 @@ func (k *knapsack) fill(capacity []int64, allow []bool) ([]int64, float64, bool)
 	if len(k.order) == 0 {
 		return k.best, 0, true
 	}
-	size := func(i int) float64 {
-		var most float64
-		for d, n := range k.req[i] {
-			if n > 0 && capacity[d] > 0 {
-				most = max(most, float64(n)/float64(capacity[d]))
-			}
-		}
-		return most
+	k.price = roomPrices(capacity, k.req, k.value, k.order)
+	if worth(k.price, capacity) <= k.enough {
+		return k.best, 0, true
 	}
-	density := make([]float64, len(k.value))
+	density := make(map[int]float64, len(k.order))
 	for _, i := range k.order {
-		density[i] = k.value[i] / size(i)
+		density[i] = k.value[i] / max(worth(k.price, k.req[i]), 1e-300)
 	}
 	slices.SortFunc(k.order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(density[b], density[a]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(math.Floor(density[b]*50), math.Floor(density[a]*50)), cmp.Compare(k.value[b], k.value[a]), cmp.Compare(a, b))
 	})
-	k.suffixRatios(len(capacity))
 	k.free = slices.Clone(capacity)
 	k.take = make([]int64, len(k.value))
 	k.steps, k.cut = 0, false
+	k.greedyEach()
 	k.search(0, 0)
 	return k.best, k.bestV, !k.cut
 }
 
-// suffixRatios: for each position of the order and each dimension, the most value that
-// one unit of the dimension can bring from there on. 0 marks "not bounded by it".
-func (k *knapsack) suffixRatios(dims int) {
-	n := len(k.order)
-	k.ratio = make([][]float64, n+1)
-	k.ratio[n] = make([]float64, dims)
-	for pos := n - 1; pos >= 0; pos-- {
-		i := k.order[pos]
-		row := make([]float64, dims)
-		for d := range dims {
-			next := k.ratio[pos+1][d]
-			switch {
-			case k.req[i][d] == 0 || next < 0:
-				row[d] = -1 // a kind that does not use the dimension escapes its bound
-			default:
-				row[d] = max(next, k.value[i]/float64(k.req[i][d]))
+// roomPrices solves the fractional filling without regard to how many pods there are:
+// its duals price one unit of each dimension so that no kind is worth more than the room
+// it takes, and the whole room is worth as little as possible.
+func roomPrices(capacity []int64, req [][]int64, value []float64, kinds []int) []float64 {
+	b := make([]float64, len(capacity))
+	for d := range b {
+		b[d] = 1
+	}
+	l := newLinear(0, b)
+	for _, k := range kinds {
+		c := column{cost: -value[k]}
+		for d, n := range req[k] {
+			if n > 0 {
+				c.rows = append(c.rows, d)
+				c.vals = append(c.vals, float64(n)/float64(capacity[d]))
 			}
 		}
-		k.ratio[pos] = row
+		l.add(c)
+	}
+	l.solve(20 * len(capacity))
+	l.duals()
+	out := make([]float64, len(capacity))
+	for d := range out {
+		if capacity[d] > 0 {
+			out[d] = max(-l.y[d], 0) / float64(capacity[d])
+		}
+	}
+	// The simplex method stops within a tolerance; the prices must hold exactly enough.
+	most := 1.0
+	for _, k := range kinds {
+		if w := worth(out, req[k]); w > 0 {
+			most = max(most, value[k]/w)
+		}
+	}
+	for d := range out {
+		out[d] *= most
+	}
+	return out
+}
+
+func worth(price []float64, room []int64) float64 {
+	var v float64
+	for d, n := range room {
+		if n > 0 {
+			v += float64(price[d] * float64(n))
+		}
+	}
+	return v
+}
+
+// greedyEach starts from as many pods as fit of each kind in turn, and from half of them,
+// and goes on in the order of the kinds: cheap, and different enough to find what a
+// search cut off early does not reach.
+func (k *knapsack) greedyEach() {
+	for _, first := range k.order {
+		most := min(times(k.free, k.req[first]), k.limit[first])
+		for _, n := range [...]int64{most, (most + 1) / 2, 1} {
+			k.greedyFrom(first, n)
+		}
 	}
 }
 
-// bound is the most value that the free room can still bring from this position on.
-func (k *knapsack) bound(pos int) float64 {
-	most := -1.0
-	for d, r := range k.ratio[pos] {
-		if r < 0 || r == 0 {
-			continue
-		}
-		if v := float64(r * float64(max(k.free[d], 0))); most < 0 || v < most {
-			most = v
+func (k *knapsack) greedyFrom(first int, n int64) {
+	free, take := slices.Clone(k.free), make([]int64, len(k.take))
+	var v float64
+	put := func(i int, n int64) {
+		shift(free, k.req[i], -n)
+		take[i] += n
+		v += float64(float64(n) * k.value[i])
+	}
+	put(first, n)
+	for _, i := range k.order {
+		if n := min(times(free, k.req[i]), k.limit[i]-take[i]); n > 0 {
+			put(i, n)
 		}
 	}
-	return most
+	if v > k.bestV+tolerance {
+		k.bestV, k.best = v, take
+	}
 }
 
 func (k *knapsack) search(pos int, value float64) {
@@ -111,7 +154,7 @@ func (k *knapsack) search(pos int, value float64) {
 		k.cut = true
 		return
 	}
-	if b := k.bound(pos); b >= 0 && value+b <= k.bestV+tolerance {
+	if value+worth(k.price, k.free) <= k.bestV+tolerance {
 		return
 	}
 	i := k.order[pos]

@@ -73,9 +73,56 @@ func (e *estimator) placeWhole(u *scheduling.Unit) (bool, error) {
 	return false, e.s.Rollback(mark)
 }
 
-// packAll packs pods by counts and puts them on nodes; false, with nothing changed, when
-// something is left over.
+// packAll packs pods by counts and puts them on nodes; false when something is left over.
+// Pods for which no accelerator group may grow come second: they may use the room that
+// is left on accelerator nodes, but have no part in how many of those there are.
 func (e *estimator) packAll(pieces []piece) (bool, error) {
+	var first, second []piece
+	grows := map[int]bool{}
+	for _, p := range pieces {
+		var leads, follows []scheduling.Pod
+		for _, pod := range p.pods {
+			g, known := grows[pod.Kind]
+			if !known {
+				var err error
+				if g, err = e.growsAccelerators(pod.Kind); err != nil {
+					return false, err
+				}
+				grows[pod.Kind] = g
+			}
+			if g {
+				leads = append(leads, pod)
+			} else {
+				follows = append(follows, pod)
+			}
+		}
+		first, second = append(first, piece{leads}), append(second, piece{follows})
+	}
+	for _, part := range [][]piece{first, second} {
+		if ok, err := e.packPart(part); err != nil || !ok {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// growsAccelerators says whether some group with accelerators may grow for the kind.
+func (e *estimator) growsAccelerators(kind int) (bool, error) {
+	if e.s.Kinds[kind].AsksAccelerator {
+		return true, nil
+	}
+	for g := range e.s.Groups {
+		if e.s.Groups[g].AcceleratorCount == 0 {
+			continue
+		}
+		if ok, err := e.mayGrowFor(kind, g); err != nil || ok {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+func (e *estimator) packPart(pieces []piece) (bool, error) {
 	counts := e.counts(pieces)
 	if !slices.ContainsFunc(counts, func(n int64) bool { return n > 0 }) {
 		return true, nil

@@ -74,8 +74,7 @@ func (w *mismatches) walk(t reflect.Type, v any, path string) {
 }
 
 func (w *mismatches) fields(t reflect.Type, m map[string]any, path string) {
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "-":

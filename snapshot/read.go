@@ -10,7 +10,7 @@ import (
 	"io"
 	"math"
 	"reflect"
-	"regexp"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -111,7 +111,7 @@ func (b *Builder) addRaw(raw []byte, at place, inherited typeMeta) []error {
 		b.skipKind(tm.apiVersion+" "+tm.kind, "no decision reads this kind", at.source)
 		return nil
 	}
-	if !contains(k.versions, gv.Version) {
+	if !slices.Contains(k.versions, gv.Version) {
 		want := schema.GroupVersion{Group: k.group, Version: k.versions[0]}
 		b.skipKind(tm.apiVersion+" "+tm.kind, "the version that is read is "+want.String(), at.source)
 		return nil
@@ -128,15 +128,6 @@ func (b *Builder) addRaw(raw []byte, at place, inherited typeMeta) []error {
 		return errs
 	}
 	return b.add(k, o, at)
-}
-
-func contains(versions []string, v string) bool {
-	for _, have := range versions {
-		if have == v {
-			return true
-		}
-	}
-	return false
 }
 
 // decode makes the Go struct of a typed kind. Fields that it does not have become warnings.
@@ -157,18 +148,52 @@ func (b *Builder) decode(k *kind, raw []byte, at place, tm typeMeta) (object, []
 	if errs := exponents(reflect.TypeOf(o).Elem(), raw); len(errs) > 0 {
 		return nil, errs
 	}
-	unknown, err := kjson.UnmarshalStrict(raw, o, kjson.DisallowUnknownFields)
+	strict, err := kjson.UnmarshalStrict(raw, o)
 	if err != nil {
 		return nil, locate(reflect.TypeOf(o).Elem(), raw, err)
 	}
-	for _, err := range unknown {
-		var f kjson.FieldError
-		if errors.As(err, &f) {
-			b.warnUnknown(k, o, at, f.FieldPath())
-		}
+	if errs := b.strict(k, o, at, strict); len(errs) > 0 {
+		return nil, errs
+	}
+	if err := writable(o, raw); err != nil {
+		return nil, []error{err}
 	}
 	b.strings.object(o)
 	return o, nil
+}
+
+// strict sorts out what a strict decoder objects to: a field given twice has lost one of its
+// values, an unknown field is worth a warning.
+func (b *Builder) strict(k *kind, o object, at place, objections []error) []error {
+	var errs []error
+	for _, err := range objections {
+		var f kjson.FieldError
+		switch {
+		case !errors.As(err, &f):
+			errs = append(errs, err)
+		case strings.HasPrefix(err.Error(), "unknown field"):
+			b.warnUnknown(k, o, at, f.FieldPath())
+		default:
+			errs = append(errs, fmt.Errorf("%s: is there twice", f.FieldPath()))
+		}
+	}
+	return errs
+}
+
+// writable refuses times that a time zone moves out of the years which JSON can hold.
+func writable(o object, raw []byte) error {
+	if !bytes.Contains(raw, []byte(`"9999-12-31T`)) && !bytes.Contains(raw, []byte(`"0000-01-01T`)) {
+		return nil
+	}
+	out, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	again := reflect.New(reflect.TypeOf(o).Elem()).Interface()
+	if err := json.Unmarshal(out, again); err != nil {
+		return fmt.Errorf("a time is out of range: %w", err)
+	}
+	return nil
 }
 
 func (b *Builder) warnUnknown(k *kind, o object, at place, path string) {
@@ -176,11 +201,24 @@ func (b *Builder) warnUnknown(k *kind, o object, at place, path string) {
 	if !k.cluster && namespace == "" {
 		namespace = "default"
 	}
-	class := regexp.MustCompile(`\[[^]]*\]`).ReplaceAllString(path, "[]")
-	b.warn(k.title()+" "+class, Warning{
+	b.warn(k.title()+" "+withoutIndices(path), Warning{
 		Source: at.source, Object: label(k.title(), namespace, o.GetName()), Field: path,
 		Message: "unknown field, ignored",
 	})
+}
+
+// withoutIndices turns spec.containers[3].foo into spec.containers[].foo.
+func withoutIndices(path string) string {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(path, "[")
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		out.WriteString("[]")
+		_, path, _ = strings.Cut(rest, "]")
+	}
 }
 
 // decodeCustom makes an unstructured object, of which the metadata at least is well-formed.

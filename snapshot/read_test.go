@@ -147,11 +147,27 @@ func TestReadErrors(t *testing.T) {
 		"metadata of a CRD": {"apiVersion: kueue.x-k8s.io/v1beta1\nkind: Workload\nmetadata: {name: a, labels: {x: 1}}\n", "Workload.kueue.x-k8s.io a: metadata.labels[x]: must be a string, is 1"},
 		"broken YAML":       {yamlA + "---\nkind: [\n", "dump: document 2 (line 5): broken YAML: "},
 		"repeated key":      {"apiVersion: v1\nkind: Pod\nkind: Node\nmetadata: {name: a}\n", `dump: document 1 (line 1): broken YAML: `},
-		"YAML scalar":       {"hello\n", "dump: document 1 (line 1): must be an object"},
-		"YAML sequence":     {"- a\n- b\n", "dump: document 1 (line 1): must be an object"},
-		"JSON array":        {"[" + jsonA + "]", "dump: document 1 (line 1): must be an object, is a list"},
-		"broken JSON":       {jsonA + "\n{\"kind\": }\n", "dump: document 2 (line 2): broken JSON: "},
-		"cut JSON":          {jsonA + "\n{\"kind\": \"Po", "dump: document 2 (line 2): broken JSON: the input ends in the middle of a value"},
+		"repeated items": {
+			"kind: List\napiVersion: v1\nitems:\n- {apiVersion: v1, kind: Node, metadata: {name: a}}\nitems:\n- {apiVersion: v1, kind: Node, metadata: {name: b}}\n",
+			"dump: document 1 (line 1): broken YAML: ",
+		},
+		"repeated items in another way": {
+			"kind: List\napiVersion: v1\nitems:\n- {apiVersion: v1, kind: Node, metadata: {name: a}}\n\"items\": []\n",
+			"dump: document 1 (line 1): broken YAML: ",
+		},
+		"repeated field in JSON": {
+			`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"x"},"spec":{"nodeName":"a","nodeName":"b"}}`,
+			"dump: document 1 (line 1): Pod x/a: spec.nodeName: is there twice",
+		},
+		"time at the end of time": {
+			`{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1","creationTimestamp":"9999-12-31T23:59:59-23:00"}}`,
+			"dump: document 1 (line 1): Node n1: a time is out of range: ",
+		},
+		"YAML scalar":   {"hello\n", "dump: document 1 (line 1): must be an object"},
+		"YAML sequence": {"- a\n- b\n", "dump: document 1 (line 1): must be an object"},
+		"JSON array":    {"[" + jsonA + "]", "dump: document 1 (line 1): must be an object, is a list"},
+		"broken JSON":   {jsonA + "\n{\"kind\": }\n", "dump: document 2 (line 2): broken JSON: "},
+		"cut JSON":      {jsonA + "\n{\"kind\": \"Po", "dump: document 2 (line 2): broken JSON: the input ends in the middle of a value"},
 		"JSON item": {
 			"{\"apiVersion\":\"v1\",\n\"items\":[\n" + jsonB + ",\n{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\",\"namespace\":\"x\"},\"spec\":{\"overhead\":{\"cpu\":\"?\"}}}\n],\"kind\":\"List\"}",
 			`dump: document 1, item 2 (line 4): Pod x/a: spec.overhead[cpu]: "?" is not a quantity`,
@@ -239,6 +255,7 @@ func TestReadLargeYAMLList(t *testing.T) {
 		return snapshot.NewBuilder().Read(io.MultiReader(list, strings.NewReader(tail)), "dump")
 	}
 	require.ErrorContains(t, large("items:\n- a: b\n"), "is neither an item nor a field of the list")
+	require.ErrorContains(t, large("\"items\": []\n"), "broken YAML: key \"items\" is there twice")
 	require.ErrorContains(t, large("? [\n"), "broken YAML")
 	var bad strings.Builder
 	bad.WriteString("kind: List\napiVersion: v1\nitems:\n")

@@ -30,7 +30,7 @@ func (l *yamlLines) read() []byte {
 	for {
 		part, err := l.r.ReadSlice('\n')
 		l.buf = append(l.buf, part...)
-		if err == bufio.ErrBufferFull {
+		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		if err != nil && err != io.EOF {
@@ -169,7 +169,7 @@ func (d *yamlDocument) endStream() {
 		d.in.fail(d.at, fmt.Errorf("broken YAML: line %d is neither an item nor a field of the list", d.stream.badLine))
 		return
 	}
-	whole, err := toJSON(d.stream.head)
+	whole, err := headJSON(d.stream.head)
 	if err != nil {
 		d.in.fail(d.at, brokenYAML(err))
 		return
@@ -202,7 +202,7 @@ func (d *yamlDocument) asItems() bool {
 	if !s.inItems || s.failed {
 		return false
 	}
-	head, err := toJSON(s.head)
+	head, err := headJSON(s.head)
 	if err != nil || !strings.HasSuffix(peek(head).kind, "List") {
 		return false
 	}
@@ -230,11 +230,28 @@ func (d *yamlDocument) asItems() bool {
 
 // headMeta reads what is known of a list before its items; a broken head fails later.
 func headMeta(head []byte) typeMeta {
-	raw, err := toJSON(head)
+	raw, err := headJSON(head)
 	if err != nil {
 		return typeMeta{}
 	}
 	return peek(raw)
+}
+
+// headJSON converts what is outside the items of a list. Items written there once more, in a
+// way that the splitter does not know, must not get lost.
+func headJSON(head []byte) ([]byte, error) {
+	raw, err := toJSON(head)
+	if err != nil {
+		return nil, err
+	}
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &top); err != nil {
+		return nil, err
+	}
+	if _, twice := top["items"]; twice {
+		return nil, errors.New("key \"items\" is there twice")
+	}
+	return raw, nil
 }
 
 // toJSON converts one document. The plain block style that kubectl writes takes a short way

@@ -18,7 +18,8 @@ import (
 )
 
 // Snapshot is the input of one decision. It never changes: callers must not modify the
-// slices and objects that it hands out, some of which they may share with a watch cache.
+// slices and objects that it hands out, some of which may be shared with a watch cache. Each
+// accessor returns its objects sorted by namespace and name.
 type Snapshot struct {
 	// groups holds every object once: sorted by group and kind, and each by namespace and
 	// name. The typed slices below hold the same pointers in the same order.
@@ -60,33 +61,60 @@ func New(objs ...runtime.Object) (*Snapshot, error) {
 	return b.Build()
 }
 
-// The accessors return objects sorted by namespace and name.
+// Nodes returns the nodes.
+func (s *Snapshot) Nodes() []*corev1.Node { return s.nodes }
 
-func (s *Snapshot) Nodes() []*corev1.Node           { return s.nodes }
-func (s *Snapshot) Pods() []*corev1.Pod             { return s.pods }
+// Pods returns the pods, finished and terminating ones too.
+func (s *Snapshot) Pods() []*corev1.Pod { return s.pods }
+
+// Namespaces returns the namespaces.
 func (s *Snapshot) Namespaces() []*corev1.Namespace { return s.namespaces }
-func (s *Snapshot) PersistentVolumes() []*corev1.PersistentVolume {
-	return s.volumes
-}
-func (s *Snapshot) PersistentVolumeClaims() []*corev1.PersistentVolumeClaim {
-	return s.volumeClaims
-}
+
+// PersistentVolumes returns the persistent volumes.
+func (s *Snapshot) PersistentVolumes() []*corev1.PersistentVolume { return s.volumes }
+
+// PersistentVolumeClaims returns the persistent volume claims.
+func (s *Snapshot) PersistentVolumeClaims() []*corev1.PersistentVolumeClaim { return s.volumeClaims }
+
+// DaemonSets returns the DaemonSets.
 func (s *Snapshot) DaemonSets() []*appsv1.DaemonSet { return s.daemonSets }
-func (s *Snapshot) Jobs() []*batchv1.Job            { return s.jobs }
-func (s *Snapshot) PodDisruptionBudgets() []*policyv1.PodDisruptionBudget {
-	return s.disruptionBudgets
-}
+
+// Jobs returns the Jobs of batch/v1.
+func (s *Snapshot) Jobs() []*batchv1.Job { return s.jobs }
+
+// PodDisruptionBudgets returns the disruption budgets.
+func (s *Snapshot) PodDisruptionBudgets() []*policyv1.PodDisruptionBudget { return s.disruptionBudgets }
+
+// PriorityClasses returns the priority classes.
 func (s *Snapshot) PriorityClasses() []*schedulingv1.PriorityClass { return s.priorityClasses }
-func (s *Snapshot) PodGroups() []*schedulingv1beta1.PodGroup       { return s.podGroups }
-func (s *Snapshot) Workloads() []*schedulingv1beta1.Workload       { return s.workloads }
-func (s *Snapshot) StorageClasses() []*storagev1.StorageClass      { return s.storageClasses }
-func (s *Snapshot) CSINodes() []*storagev1.CSINode                 { return s.csiNodes }
-func (s *Snapshot) ResourceSlices() []*resourcev1.ResourceSlice    { return s.resourceSlices }
-func (s *Snapshot) ResourceClaims() []*resourcev1.ResourceClaim    { return s.claims }
+
+// PodGroups returns the PodGroups of scheduling.k8s.io; for those of others see Custom.
+func (s *Snapshot) PodGroups() []*schedulingv1beta1.PodGroup { return s.podGroups }
+
+// Workloads returns the Workloads of scheduling.k8s.io; for Kueue's see Custom.
+func (s *Snapshot) Workloads() []*schedulingv1beta1.Workload { return s.workloads }
+
+// StorageClasses returns the storage classes.
+func (s *Snapshot) StorageClasses() []*storagev1.StorageClass { return s.storageClasses }
+
+// CSINodes returns the CSI nodes.
+func (s *Snapshot) CSINodes() []*storagev1.CSINode { return s.csiNodes }
+
+// ResourceSlices returns the devices that drivers offer.
+func (s *Snapshot) ResourceSlices() []*resourcev1.ResourceSlice { return s.resourceSlices }
+
+// ResourceClaims returns the claims for devices.
+func (s *Snapshot) ResourceClaims() []*resourcev1.ResourceClaim { return s.claims }
+
+// ResourceClaimTemplates returns the templates of claims.
 func (s *Snapshot) ResourceClaimTemplates() []*resourcev1.ResourceClaimTemplate {
 	return s.claimTemplates
 }
-func (s *Snapshot) DeviceClasses() []*resourcev1.DeviceClass        { return s.deviceClasses }
+
+// DeviceClasses returns the device classes.
+func (s *Snapshot) DeviceClasses() []*resourcev1.DeviceClass { return s.deviceClasses }
+
+// DeviceTaintRules returns the rules that taint devices.
 func (s *Snapshot) DeviceTaintRules() []*resourcev1.DeviceTaintRule { return s.deviceTaintRules }
 
 // Custom returns the objects of a kind that has no Go type here, such as Kueue's Workload.

@@ -53,8 +53,8 @@ func (s *listSplitter) line(line []byte, number int) {
 	switch {
 	case s.failed:
 	case !s.inItems || s.ended:
-		if s.ended && indent == 0 && startsItems(line) {
-			s.fail(number) // A second list of items.
+		if s.ended && startsItems(line) {
+			s.fail(number)
 			return
 		}
 		if startsItems(line) {
@@ -70,7 +70,7 @@ func (s *listSplitter) line(line []byte, number int) {
 		s.current = numbered{text: bytes.Clone(line), line: number}
 	case s.column >= 0 && indent > s.column:
 		s.current.text = append(s.current.text, line...)
-	case indent == 0:
+	case indent == 0 && !startsItems(line):
 		s.finish()
 		s.ended = true
 		s.head = append(s.head, line...)

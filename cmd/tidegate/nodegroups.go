@@ -4,4 +4,3 @@ import "github.com/spf13/cobra"
 
 func newNodeGroups(s streams) *cobra.Command { return &cobra.Command{Use: "nodegroups"} }
 func newExplain(s streams) *cobra.Command { return &cobra.Command{Use: "explain"} }
-func newImport(s streams) *cobra.Command { return &cobra.Command{Use: "import"} }

@@ -13,13 +13,14 @@ import (
 // the packing's linear program (Gilmore and Gomory's cutting stock program with one
 // column for each filling of a node). For any prices u >= 0 of the kinds,
 //
-//	cost >= sum_k u_k need_k - sum_existing most_b M_b(u)   if M_b(u) <= price_b for all new b,
+//	cost >= sum_k u_k need_k - sum_b most_b max(0, M_b(u) - price_b)
 //
-// where M_b(u) is the largest value of pods that one bin of the sort can hold. The prices
-// are the duals of the linear program, rounded down to whole micro-dollars; M_b is
-// computed in integers and, where the exact search is cut off, bounded from above, so
-// the bound holds whatever the floating-point search did. Group maxima, limits and units
-// are relaxed.
+// where M_b(u) is the largest value of pods that one bin of the sort can hold, most_b how
+// many bins there are or may be, and the price of an existing node is 0. The prices are
+// the duals of the linear program, rounded down to whole micro-dollars; M_b is computed
+// in integers and, where the exact search is cut off, bounded from above, so the bound
+// holds whatever the floating-point search did. Limits of the whole plan and units are
+// relaxed, and so is all that pods see of each other.
 //
 // Worked example: eight 1-GPU pods, a node of 8 GPUs at 5.40: u = 0.675 for each pod, one
 // node holds at most 5.40 worth, so no plan costs less than 5.40.
@@ -30,7 +31,7 @@ func (w *packer) lowerBound(pr *problem, price []configv1alpha1.MicroDollars) co
 		b := pr.bins[i]
 		b.cost, b.tie, b.weigh = 0, [3]int64{}, nil
 		if !b.existing {
-			b.cost, b.most = int64(price[b.group]), math.MaxInt32
+			b.cost = int64(price[b.group])
 			most = max(most, b.cost)
 		}
 		priced.bins = append(priced.bins, b)
@@ -47,20 +48,31 @@ func (w *packer) lowerBound(pr *problem, price []configv1alpha1.MicroDollars) co
 		m.generate(w)
 		u := make([]int64, len(priced.need))
 		for k, v := range m.values() {
-			u[k] = int64(v / 0.998 * float64(most))
+			u[k] = int64(min(v/0.998*float64(most), 1e15))
 		}
-		best = max(best, priced.value(u))
+		best = max(best, priced.value(u), priced.value(priced.scaled(u)))
 	}
-	return configv1alpha1.MicroDollars(best)
+	return configv1alpha1.MicroDollars(priced.roundToPrices(best))
+}
+
+// roundToPrices raises a bound to what nodes can cost in all: a multiple of the greatest
+// common divisor of the prices.
+func (pr *problem) roundToPrices(bound int64) int64 {
+	var common int64
+	for i := range pr.bins {
+		for a := pr.bins[i].cost; a != 0; {
+			common, a = a, common%max(a, 1)
+		}
+	}
+	return roundUp(bound, common)
 }
 
 func onlyNew(bins []bin) []bin {
 	return slices.DeleteFunc(slices.Clone(bins), func(b bin) bool { return b.existing })
 }
 
-// value is the bound at prices u, which are scaled down until no new node holds more
-// than it costs. Arithmetic is in integers.
-func (pr *problem) value(u []int64) int64 {
+// scaled lowers prices until no new node holds more than it costs.
+func (pr *problem) scaled(u []int64) []int64 {
 	u = slices.Clone(u)
 	for b := range pr.bins {
 		if pr.bins[b].existing {
@@ -72,13 +84,25 @@ func (pr *problem) value(u []int64) int64 {
 			}
 		}
 	}
+	return u
+}
+
+// value is the bound at prices u, in integers.
+func (pr *problem) value(u []int64) int64 {
 	var v int64
 	for k, n := range pr.need {
 		v += u[k] * n
 	}
 	for b := range pr.bins {
-		if pr.bins[b].existing {
-			v -= pr.bins[b].most * pr.mostValue(b, u)
+		excess := pr.mostValue(b, u) - pr.bins[b].cost
+		if excess <= 0 {
+			continue
+		}
+		if pr.bins[b].most > math.MaxInt64/4/excess {
+			return 0
+		}
+		if v -= pr.bins[b].most * excess; v <= 0 {
+			return 0
 		}
 	}
 	return max(v, 0)

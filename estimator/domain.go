@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"tidegate.io/autoscaler/scheduling"
 	"tidegate.io/autoscaler/scheduling/topology"
 )
@@ -137,28 +139,39 @@ func (e *estimator) domainOptions(u *scheduling.Unit) []domainOption {
 	return out
 }
 
-// boundDomains are the domains of the members that run already, or nil for none.
+// boundDomains are the domains of the members that run or were placed already: nil for
+// no such member, one domain as it should be. Where members run in several domains, or
+// on a node without the key, it is empty: kube-scheduler places no further member then.
 func (e *estimator) boundDomains(u *scheduling.Unit) map[string]bool {
-	out := map[string]bool{}
 	on := map[string]bool{}
 	for _, p := range u.Bound {
 		on[p.Spec.NodeName] = true
 	}
-	member := map[string]bool{}
+	member := map[*corev1.Pod]bool{}
 	for _, p := range u.Pods {
-		member[p.Name] = true
+		member[p.Pod] = true
 	}
+	out := map[string]bool{}
+	found, outside := 0, false
 	for n := range e.s.Nodes {
 		node := &e.s.Nodes[n]
-		here := on[node.Name] || slices.ContainsFunc(node.Placed, func(p scheduling.Pod) bool {
-			return p.Namespace == u.Namespace && member[p.Name]
-		})
-		if v, ok := node.Labels[u.Required]; ok && here {
-			out[v] = true
+		here := slices.ContainsFunc(node.Placed, func(p scheduling.Pod) bool { return member[p.Pod] })
+		if on[node.Name] {
+			here = true
+			found++
 		}
+		if !here {
+			continue
+		}
+		v, ok := node.Labels[u.Required]
+		out[v] = true
+		outside = outside || !ok
 	}
-	if len(out) == 0 {
+	switch {
+	case len(out) == 0 && len(on) == 0:
 		return nil
+	case outside || len(out) > 1 || found < len(on):
+		return map[string]bool{}
 	}
 	return out
 }

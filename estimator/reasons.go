@@ -119,7 +119,10 @@ func (e *estimator) topologyReasons(u *scheduling.Unit, pods []scheduling.Pod, g
 			Text: fmt.Sprintf("all members must share one %s, which new nodes of the group do not promise", u.Required)}}
 	}
 	needs := e.nodesNeeded(pods, group, nil)
-	if bound := e.boundDomains(u); bound != nil && len(u.Bound) > 0 {
+	if bound := e.boundDomains(u); bound != nil && len(bound) == 0 {
+		return []v1alpha1.Reason{{Code: v1alpha1.TopologyDomainTooSmall, Object: name,
+			Text: fmt.Sprintf("members run outside one common %s already, so the scheduler places no further one", u.Required)}}
+	} else if len(u.Bound) > 0 {
 		return []v1alpha1.Reason{{Code: v1alpha1.TopologyDomainTooSmall, Object: name,
 			Text: fmt.Sprintf("%d members run in one %s already, which has no room for the rest", len(u.Bound), u.Required)}}
 	}

@@ -24,6 +24,10 @@ func (e *estimator) bound() error {
 	}
 	for g := range e.s.Groups {
 		price[g] = e.s.Groups[g].Price
+		room := e.s.Groups[g].Room(e.Now) - int64(e.result.Raised[g])
+		if room <= 0 {
+			continue // no plan could have bought any
+		}
 		allow := make([]bool, len(kinds))
 		for i, k := range kinds {
 			var err error
@@ -32,7 +36,7 @@ func (e *estimator) bound() error {
 			}
 		}
 		if slices.Contains(allow, true) {
-			pr.bins = append(pr.bins, bin{free: slices.Clone(e.s.TemplateFree(g)), allow: allow, group: g, unit: 1})
+			pr.bins = append(pr.bins, bin{free: slices.Clone(e.s.TemplateFree(g)), allow: allow, most: room, group: g, unit: 1})
 		}
 	}
 	e.result.LowerBound = e.packer.lowerBound(pr, price)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
 	"tidegate.io/autoscaler/api/v1alpha1"
 	"tidegate.io/autoscaler/estimator"
@@ -19,21 +21,24 @@ func (d *decision) plan() *Plan {
 		APIVersion: APIVersion, Kind: Kind, Time: d.now, Warnings: d.warnings,
 		ScaleDowns: []ScaleDown{}, Wake: d.wake(), Cost: d.cost(),
 	}
-	unitOf := d.unitOf()
 	p.Placements = d.placements()
-	p.ScaleUps = d.scaleUps(unitOf)
+	p.ScaleUps = d.scaleUps()
 	p.Waiting = d.waiting()
 	p.Unschedulable = d.unschedulable()
 	p.Stats = d.stats()
 	return p
 }
 
-// unitOf maps each pod's key to its unit.
-func (d *decision) unitOf() map[string]*scheduling.Unit {
-	out := map[string]*scheduling.Unit{}
+// gangOf maps each pod of a gang, not ordinary pods, to the gang.
+func (d *decision) gangOf() map[*corev1.Pod]*scheduling.Unit {
+	out := map[*corev1.Pod]*scheduling.Unit{}
 	for i := range d.session.Units {
-		for _, p := range d.session.Units[i].Pods {
-			out[p.Namespace+"/"+p.Name] = &d.session.Units[i]
+		u := &d.session.Units[i]
+		if u.Single() {
+			continue
+		}
+		for _, p := range u.Pods {
+			out[p.Pod] = u
 		}
 	}
 	return out
@@ -41,22 +46,23 @@ func (d *decision) unitOf() map[string]*scheduling.Unit {
 
 // placements are in the order in which gangs are served.
 func (d *decision) placements() []Placement {
-	where := map[string]int{}
+	total := 0
+	for n := range d.session.Nodes {
+		total += len(d.session.Nodes[n].Placed)
+	}
+	where := make(map[*corev1.Pod]int, total)
 	for n := range d.session.Nodes {
 		for _, p := range d.session.Nodes[n].Placed {
-			where[p.Namespace+"/"+p.Name] = n
+			where[p.Pod] = n
 		}
 	}
-	out := []Placement{}
+	out := make([]Placement, 0, total)
 	for i := range d.session.Units {
 		u := &d.session.Units[i]
 		for _, p := range u.Pods {
-			key := p.Namespace + "/" + p.Name
-			n, ok := where[key]
-			if !ok {
-				continue
+			if n, ok := where[p.Pod]; ok {
+				out = append(out, d.placement(p.Namespace+"/"+p.Name, u, &d.session.Nodes[n]))
 			}
-			out = append(out, d.placement(key, u, &d.session.Nodes[n]))
 		}
 	}
 	return out
@@ -67,29 +73,29 @@ func (d *decision) placement(pod string, u *scheduling.Unit, n *scheduling.Node)
 	if !u.Single() {
 		p.Gang = u.Key()
 	}
-	keys := map[string]bool{}
+	label := func(key string) {
+		if v, ok := n.Labels[key]; ok {
+			if p.Domains == nil {
+				p.Domains = map[string]string{}
+			}
+			p.Domains[key] = v
+		}
+	}
 	if u.Required != "" {
-		keys[u.Required] = true
+		label(u.Required)
 	}
 	if n.Group >= 0 {
 		p.NodeGroup = d.groups[n.Group].Name
 		for _, l := range d.groups[n.Group].Topology {
-			keys[l.Key] = true
-		}
-	}
-	for k := range keys {
-		if v, ok := n.Labels[k]; ok {
-			if p.Domains == nil {
-				p.Domains = map[string]string{}
-			}
-			p.Domains[k] = v
+			label(l.Key)
 		}
 	}
 	return p
 }
 
-func (d *decision) scaleUps(unitOf map[string]*scheduling.Unit) []ScaleUp {
+func (d *decision) scaleUps() []ScaleUp {
 	out := []ScaleUp{}
+	gangOf := d.gangOf()
 	for g := range d.groups {
 		add := int64(d.session.Opened(g))
 		if add == 0 {
@@ -119,7 +125,7 @@ func (d *decision) scaleUps(unitOf map[string]*scheduling.Unit) []ScaleUp {
 			}
 			for _, p := range node.Placed {
 				up.Pods++
-				if u := unitOf[p.Namespace+"/"+p.Name]; u != nil && !u.Single() {
+				if u := gangOf[p.Pod]; u != nil {
 					gangs[u.Key()] = true
 				}
 			}

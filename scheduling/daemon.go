@@ -78,6 +78,7 @@ func (s *Session) daemonsFor(n *corev1.Node, all []daemon) ([]*corev1.Pod, error
 // would run there and the static pods of a node like it.
 func (s *Session) newTemplate(g *nodegroups.Status, all []daemon) (template, error) {
 	t := template{object: g.Template.Node(g.Name+"/template", nil)}
+	t.shape = s.shapes.of(t.object)
 	var err error
 	if t.daemons, err = s.daemonsFor(t.object, all); err != nil {
 		return t, err

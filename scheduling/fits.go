@@ -74,7 +74,7 @@ func (s *Session) TemplateHolds(kind, group int) (bool, error) {
 	if !t.free.Holds(s.Kinds[kind].Request) {
 		return false, nil
 	}
-	return s.allowed(kind, s.shapes.of(t.object))
+	return s.allowed(kind, t.shape)
 }
 
 // TemplateFree is what an empty new node of the group offers. Callers must not change it.
@@ -85,7 +85,7 @@ func (s *Session) TemplateFree(group int) Vector { return s.templates[group].fre
 func (s *Session) Refusals(kind, group int) ([]v1alpha1.Reason, error) {
 	t, name := &s.templates[group], s.Groups[group].Name
 	out := s.shortOf(kind, group)
-	static, err := s.staticRefusals(kind, s.shapes.of(t.object))
+	static, err := s.staticRefusals(kind, t.shape)
 	if err != nil {
 		return nil, err
 	}
@@ -190,4 +190,19 @@ func amount(name corev1.ResourceName, n int64) string {
 		return resource.NewQuantity(n, resource.BinarySI).String()
 	}
 	return fmt.Sprint(n)
+}
+
+// Asks writes what one pod of the kind asks for, for people: "8 cpu, 64Gi memory, 8
+// nvidia.com/gpu".
+func (s *Session) Asks(kind int) string {
+	var out []string
+	for i, n := range s.Kinds[kind].Request {
+		if n > 0 && i != Pods {
+			out = append(out, amount(s.dims[i], n)+" "+string(s.dims[i]))
+		}
+	}
+	if len(out) == 0 {
+		return "nothing"
+	}
+	return strings.Join(out, ", ")
 }

@@ -37,6 +37,7 @@ type kinds struct {
 	byKey     map[string]int
 	list      []Kind
 	requests  []kubesched.Resources
+	names     []corev1.ResourceName // scratch
 	selectors podSelectors
 	// accelerators are resource names that groups declare, beside the well-known ones.
 	accelerators map[corev1.ResourceName]bool
@@ -131,14 +132,16 @@ func newKinds(selectors podSelectors, groups []nodegroups.Status) *kinds {
 	return k
 }
 
-// of returns the kind of a pod, a new one if need be.
+// of returns the kind of a pod, a new one if need be. The key holds the lists from which
+// requests are computed, so that they are computed once for a kind.
 func (k *kinds) of(p *corev1.Pod) int {
-	request := kubesched.Requests(p)
 	k.buf.Reset()
-	k.write(p, request)
+	k.writeRequests(p)
+	k.write(p)
 	if i, ok := k.byKey[string(k.buf.Bytes())]; ok {
 		return i
 	}
+	request := kubesched.Requests(p)
 	i := len(k.list)
 	k.byKey[k.buf.String()] = i
 	kind := Kind{Pod: p, Claims: len(p.Spec.ResourceClaims) > 0}
@@ -153,18 +156,43 @@ func (k *kinds) of(p *corev1.Pod) int {
 	return i
 }
 
-// write puts everything that a filter or score plugin reads of the pod into the key.
-func (k *kinds) write(p *corev1.Pod, request kubesched.Resources) {
-	b := &k.buf
-	for _, name := range slices.Sorted(maps.Keys(request)) {
-		if request[name] == 0 {
-			continue
-		}
-		b.WriteString(string(name))
-		b.WriteByte('=')
-		b.WriteString(strconv.FormatInt(request[name], 10))
-		b.WriteByte(',')
+// writeRequests puts into the key what kubesched.Requests computes with.
+func (k *kinds) writeRequests(p *corev1.Pod) {
+	for i := range p.Spec.Containers {
+		k.writeList('C', p.Spec.Containers[i].Resources.Requests)
 	}
+	for i := range p.Spec.InitContainers {
+		tag := byte('I')
+		if r := p.Spec.InitContainers[i].RestartPolicy; r != nil && *r == corev1.ContainerRestartPolicyAlways {
+			tag = 'S'
+		}
+		k.writeList(tag, p.Spec.InitContainers[i].Resources.Requests)
+	}
+	k.writeList('O', p.Spec.Overhead)
+	if p.Spec.Resources != nil {
+		k.writeList('P', p.Spec.Resources.Requests)
+	}
+}
+
+func (k *kinds) writeList(tag byte, list corev1.ResourceList) {
+	k.buf.WriteByte(tag)
+	k.names = k.names[:0]
+	for name := range list {
+		k.names = append(k.names, name)
+	}
+	slices.Sort(k.names)
+	for _, name := range k.names {
+		q := list[name]
+		k.buf.WriteString(string(name))
+		k.buf.WriteByte('=')
+		k.buf.Write(strconv.AppendInt(k.buf.AvailableBuffer(), q.MilliValue(), 10))
+		k.buf.WriteByte(',')
+	}
+}
+
+// write puts everything else that a filter or score plugin reads of the pod into the key.
+func (k *kinds) write(p *corev1.Pod) {
+	b := &k.buf
 	k.writeMap('s', p.Spec.NodeSelector, nil)
 	if p.Spec.NodeName != "" {
 		fmt.Fprintf(b, "|n%s", p.Spec.NodeName)
@@ -172,7 +200,9 @@ func (k *kinds) write(p *corev1.Pod, request kubesched.Resources) {
 	writeJSON(b, 'a', p.Spec.Affinity, p.Spec.Affinity == nil)
 	writeJSON(b, 't', p.Spec.Tolerations, len(p.Spec.Tolerations) == 0)
 	writeJSON(b, 'c', p.Spec.TopologySpreadConstraints, len(p.Spec.TopologySpreadConstraints) == 0)
-	writeJSON(b, 'p', hostPorts(p), len(hostPorts(p)) == 0)
+	if ports := hostPorts(p); len(ports) > 0 {
+		writeJSON(b, 'p', ports, false)
+	}
 	if usesVolumes(p) {
 		writeJSON(b, 'v', p.Spec.Volumes, false)
 		fmt.Fprintf(b, "|N%s/%s", p.Namespace, p.Name)

@@ -2,6 +2,7 @@ package scheduling
 
 import (
 	"encoding/binary"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -57,12 +58,13 @@ type Outcome struct {
 // lower priority (KEP-5278), not against higher ones. With nominate false, nodes are
 // chosen by the default scores among those that fit; ties go to the node that was added
 // first, where the real scheduler draws. Pods that fail are tried again as long as others
-// are bound meanwhile. The session ends with every bound pod on its node.
+// are bound meanwhile. The session ends with every bound pod of the plan on its node;
+// intruders are named, and taken off again.
 func (s *Session) Pass(plan []Placement, nominate bool) (Outcome, error) {
 	if err := s.Lift(); err != nil {
 		return Outcome{}, err
 	}
-	p := &pass{s: s, nominate: nominate, plan: map[*corev1.Pod]int{}, done: map[*corev1.Pod]bool{}, full: map[int]bool{}, rooted: map[*corev1.Pod]bool{}}
+	p := &pass{s: s, nominate: nominate, plan: make(map[*corev1.Pod]int, len(plan)), full: map[int]bool{}, rooted: map[*corev1.Pod]bool{}}
 	for _, u := range s.Units {
 		for _, pod := range u.Pods {
 			if u.Required != "" {
@@ -91,7 +93,6 @@ type pass struct {
 	s        *Session
 	nominate bool
 	plan     map[*corev1.Pod]int
-	done     map[*corev1.Pod]bool
 	failed   []Pod
 	full     map[int]bool // kinds without a plan that found no node
 	// rooted are pods of gangs with a topology key: the scheduler places such a gang as a
@@ -134,7 +135,6 @@ func (p *pass) schedule(pod Pod) (bool, error) {
 			return false, err
 		}
 		if ok {
-			p.done[pod.Pod] = true
 			return true, p.s.Bind(pod, node)
 		}
 	}
@@ -170,7 +170,6 @@ func (p *pass) anywhere(pod Pod) (bool, error) {
 			return false, err
 		}
 	}
-	p.done[pod.Pod] = true
 	return true, p.s.Bind(pod, best)
 }
 
@@ -290,5 +289,30 @@ func (p *pass) retry() (Outcome, error) {
 		p.failed = still
 	}
 	p.out.Unbound = p.failed
+	for _, pod := range p.out.Intruders {
+		if err := p.s.unbind(pod); err != nil {
+			return Outcome{}, err
+		}
+	}
 	return p.out, nil
+}
+
+// unbind takes one pod off its node.
+func (s *Session) unbind(pod Pod) error {
+	for n := range s.Nodes {
+		node := &s.Nodes[n]
+		i := slices.IndexFunc(node.Placed, func(q Pod) bool { return q.Pod == pod.Pod })
+		if i < 0 {
+			continue
+		}
+		node.Placed = slices.Delete(node.Placed, i, i+1)
+		node.Free.sub(s.Kinds[pod.Kind].Request, -1)
+		s.journal = nil // what came after cannot be undone in order any more
+		s.touch()
+		if s.mirrored {
+			return s.kube.RemovePod(pod.Pod, node.Name)
+		}
+		return nil
+	}
+	return nil
 }

@@ -99,6 +99,7 @@ type pair struct{ kind, shape int }
 // template is a new node of a group with its DaemonSets on it.
 type template struct {
 	object  *corev1.Node
+	shape   int
 	free    Vector
 	daemons []*corev1.Pod
 }
@@ -113,13 +114,7 @@ func NewSession(in Input) (*Session, error) {
 	s := &Session{Groups: in.Groups, static: map[pair][]kubesched.Refusal{}, plugins: in.Plugins, opened: make([]int, len(in.Groups))}
 	all := in.Snapshot.Pods()
 	k := newKinds(readSelectors(all), in.Groups)
-	for i := range in.Gangs {
-		u := Unit{Gang: in.Gangs[i], Pods: make([]Pod, len(in.Gangs[i].Pending))}
-		for j, p := range in.Gangs[i].Pending {
-			u.Pods[j] = Pod{Pod: p, Kind: k.of(p)}
-		}
-		s.Units = append(s.Units, u)
-	}
+	s.Units = readUnits(in.Gangs, k)
 	s.dims = newDimensions(k.requests)
 	s.Kinds = k.list
 	dynamic := in.Plugins || in.Scores
@@ -134,6 +129,24 @@ func NewSession(in Input) (*Session, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// readUnits gives every pending pod its kind.
+func readUnits(gangs []gang.Gang, k *kinds) []Unit {
+	total := 0
+	for i := range gangs {
+		total += len(gangs[i].Pending)
+	}
+	pods := make([]Pod, 0, total) // one array for all: units are slices of it
+	units := make([]Unit, len(gangs))
+	for i := range gangs {
+		first := len(pods)
+		for _, p := range gangs[i].Pending {
+			pods = append(pods, Pod{Pod: p, Kind: k.of(p)})
+		}
+		units[i] = Unit{Gang: gangs[i], Pods: pods[first:len(pods):len(pods)]}
+	}
+	return units
 }
 
 func newLedger(groups []nodegroups.Status) *topology.Ledger {
@@ -302,9 +315,13 @@ func (s *Session) addUnregistered() {
 
 func (s *Session) addTemplateNode(group int, name string, state State, domains map[string]string) int {
 	t := &s.templates[group]
-	object := s.Groups[group].Template.Node(name, domains)
+	object, shape := t.object, t.shape
+	if s.mirrored || s.shapes.perNode || len(domains) > 0 {
+		object = s.Groups[group].Template.Node(name, domains)
+		shape = s.shapes.of(object)
+	}
 	s.Nodes = append(s.Nodes, Node{Name: name, Group: group, State: state, Labels: object.Labels,
-		Free: slices.Clone(t.free), shape: s.shapes.of(object), object: object})
+		Free: slices.Clone(t.free), shape: shape, object: object})
 	s.Domains.Add(group, object.Labels)
 	if s.mirrored {
 		s.kube.AddNode(object, s.csiNode(group, name))

@@ -14,9 +14,11 @@ import (
 type shapes struct {
 	keys   []string
 	byName bool // some pod selects nodes by name
-	index  map[string]int
-	nodes  []*corev1.Node // one for each shape
-	buf    bytes.Buffer
+	// perNode: nodes of one template may differ in shape, by name or host name.
+	perNode bool
+	index   map[string]int
+	nodes   []*corev1.Node // one for each shape
+	buf     bytes.Buffer
 }
 
 func newShapes(kinds []Kind) *shapes {
@@ -39,6 +41,7 @@ func newShapes(kinds []Kind) *shapes {
 		}
 	}
 	s.keys = slices.Sorted(maps.Keys(keys))
+	s.perNode = s.byName || keys[corev1.LabelHostname]
 	return s
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
 	"tidegate.io/autoscaler/plan"
 )
 
@@ -76,7 +77,8 @@ func (v *view) plan(p *plan.Plan) {
 	v.placements(p)
 	v.waiting(p)
 	v.unschedulable(p)
-	fmt.Fprintf(v.w, "\nCost $%s/h before, $%s/h after; no plan for the same pods could cost less than $%s/h.\n", p.Cost.Before, p.Cost.After, p.Cost.LowerBound)
+	fmt.Fprintf(v.w, "\nCost %s/h before, %s/h after; no plan for the same pods could cost less than %s/h.\n",
+		dollars(p.Cost.Before), dollars(p.Cost.After), dollars(p.Cost.LowerBound))
 	if p.Wake != nil {
 		fmt.Fprintf(v.w, "The answer may change by itself at %s.\n", p.Wake.Format("2006-01-02 15:04:05 MST"))
 	}
@@ -107,7 +109,7 @@ func (v *view) scaleUps(p *plan.Plan) {
 			for_ = u.Reason
 		}
 		rows = append(rows, []string{u.NodeGroup, fmt.Sprintf("%d→%d", u.From, u.To), fmt.Sprintf("+%d", u.Add),
-			"$" + u.PricePerHour.String(), fmt.Sprint(u.Pods), list(domains, 3), for_})
+			dollars(u.PricePerHour), fmt.Sprint(u.Pods), list(domains, 3), for_})
 	}
 	v.table([]string{"node group", "size", "add", "each/h", "pods", "domains", "for"}, rows)
 }
@@ -226,4 +228,40 @@ func list(names []string, n int) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), len(names)-n)
+}
+
+// wrapped writes prose, indented, within the width.
+func (v *view) wrapped(indent, prose string) {
+	for _, line := range strings.Split(text.WrapSoft(prose, width-len(indent)), "\n") {
+		fmt.Fprintln(v.w, indent+strings.TrimRight(line, " "))
+	}
+}
+
+// dollars writes money with at least two decimals.
+func dollars(m configv1alpha1.MicroDollars) string {
+	s := m.String()
+	switch dot := strings.IndexByte(s, '.'); {
+	case dot < 0:
+		s += ".00"
+	case len(s)-dot == 2:
+		s += "0"
+	}
+	return "$" + s
+}
+
+// facts writes named lines without a header.
+func (v *view) facts(facts []plan.Fact) {
+	most := 0
+	for _, f := range facts {
+		most = max(most, len(f.Name))
+	}
+	for _, f := range facts {
+		for i, line := range strings.Split(text.WrapSoft(f.Value, width-most-4), "\n") {
+			name := f.Name
+			if i > 0 {
+				name = ""
+			}
+			fmt.Fprintf(v.w, "  %-*s  %s\n", most, name, strings.TrimRight(line, " "))
+		}
+	}
 }

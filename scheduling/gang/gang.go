@@ -79,46 +79,71 @@ const sourcePod = "Pod"
 // are none of ours, they belong to their node.
 func Pending(s *snapshot.Snapshot) ([]Gang, []string) {
 	idx := newIndex(s)
-	found := map[string]*Gang{}
-	var order []string
-	gated := map[string][]*corev1.Pod{}
-	for _, p := range s.Pods() {
+	found := map[string]*collected{}
+	var groups []*collected
+	pods := s.Pods()
+	out := make([]Gang, 0, len(pods))
+	for i, p := range pods {
 		if !alive(p) || owner(p, "DaemonSet") != "" {
 			continue
 		}
 		d, src := idx.definition(p)
+		if src == sourcePod {
+			if p.Spec.NodeName == "" && p.DeletionTimestamp == nil {
+				out = append(out, ordinary(pods[i:i+1:i+1]))
+			}
+			continue
+		}
 		key := src + " " + d.Namespace + "/" + d.Name
-		g, ok := found[key]
+		c, ok := found[key]
 		if !ok {
-			g = newGang(d, src)
-			found[key] = g
-			order = append(order, key)
+			c = &collected{Gang: newGang(d, src)}
+			found[key] = c
+			groups = append(groups, c)
 		}
-		switch {
-		case p.Spec.NodeName != "":
-			g.Bound = append(g.Bound, p)
-		case p.DeletionTimestamp != nil:
-		case len(p.Spec.SchedulingGates) > 0:
-			gated[key] = append(gated[key], p)
-			g.Pending = append(g.Pending, p)
-		default:
-			g.Pending = append(g.Pending, p)
-		}
+		c.add(p)
 	}
-	out := make([]Gang, 0, len(order))
-	for _, key := range order {
-		g := found[key]
-		if len(g.Pending) > 0 {
-			g.finish(gated[key])
-			out = append(out, *g)
+	for _, c := range groups {
+		if len(c.Pending) > 0 {
+			c.finish()
+			out = append(out, c.Gang)
 		}
 	}
 	slices.SortFunc(out, byOrder)
 	return out, idx.warnings()
 }
 
-func newGang(d Definition, src string) *Gang {
-	g := &Gang{Namespace: d.Namespace, Name: d.Name, Source: src, Min: d.Min, Required: d.Required, Created: d.Created}
+// ordinary is the gang of one pod.
+func ordinary(pod []*corev1.Pod) Gang {
+	p := pod[0]
+	g := Gang{Namespace: p.Namespace, Name: p.Name, Source: sourcePod, Pending: pod, Min: 1, Priority: priorityOf(p), Created: p.CreationTimestamp.Time}
+	if len(p.Spec.SchedulingGates) > 0 {
+		g.Held = &v1alpha1.Reason{Code: v1alpha1.SchedulingGated, Object: g.Key(), Text: gateText(pod)}
+	}
+	return g
+}
+
+// collected is a gang whose pods are still being read.
+type collected struct {
+	Gang
+	gated []*corev1.Pod
+}
+
+func (c *collected) add(p *corev1.Pod) {
+	switch {
+	case p.Spec.NodeName != "":
+		c.Bound = append(c.Bound, p)
+	case p.DeletionTimestamp != nil:
+	default:
+		c.Pending = append(c.Pending, p)
+		if len(p.Spec.SchedulingGates) > 0 {
+			c.gated = append(c.gated, p)
+		}
+	}
+}
+
+func newGang(d Definition, src string) Gang {
+	g := Gang{Namespace: d.Namespace, Name: d.Name, Source: src, Min: d.Min, Required: d.Required, Created: d.Created}
 	if d.Priority != nil {
 		g.Priority = *d.Priority
 	}
@@ -136,30 +161,30 @@ const unset = int32(-1 << 31)
 
 // finish settles what depends on all pods: order, age, priority, and whether the gang
 // is complete.
-func (g *Gang) finish(gated []*corev1.Pod) {
-	slices.SortFunc(g.Pending, func(a, b *corev1.Pod) int {
+func (c *collected) finish() {
+	slices.SortFunc(c.Pending, func(a, b *corev1.Pod) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), compareNatural(a.Name, b.Name))
 	})
-	if g.Created.IsZero() {
-		g.Created = g.Pending[0].CreationTimestamp.Time
+	if c.Created.IsZero() {
+		c.Created = c.Pending[0].CreationTimestamp.Time
 	}
-	if g.Priority == unset {
-		for _, p := range g.Pending {
-			g.Priority = max(g.Priority, priorityOf(p))
+	if c.Priority == unset {
+		for _, p := range c.Pending {
+			c.Priority = max(c.Priority, priorityOf(p))
 		}
 	}
-	if g.Held != nil {
+	if c.Held != nil {
 		return
 	}
-	ready := len(g.Pending) - len(gated)
+	ready := len(c.Pending) - len(c.gated)
 	switch {
-	case len(gated) > 0 && (g.Single() || ready+len(g.Bound) < g.Min || ready == 0):
-		g.Held = &v1alpha1.Reason{Code: v1alpha1.SchedulingGated, Object: g.Key(), Text: gateText(gated)}
-	case ready+len(g.Bound) < g.Min:
-		g.Held = &v1alpha1.Reason{Code: v1alpha1.GangIncomplete, Object: g.Key(),
-			Text: fmt.Sprintf("needs %d pods to start, %d exist", g.Min, ready+len(g.Bound))}
-	case len(gated) > 0:
-		g.Pending = slices.DeleteFunc(g.Pending, func(p *corev1.Pod) bool { return len(p.Spec.SchedulingGates) > 0 })
+	case len(c.gated) > 0 && (ready+len(c.Bound) < c.Min || ready == 0):
+		c.Held = &v1alpha1.Reason{Code: v1alpha1.SchedulingGated, Object: c.Key(), Text: gateText(c.gated)}
+	case ready+len(c.Bound) < c.Min:
+		c.Held = &v1alpha1.Reason{Code: v1alpha1.GangIncomplete, Object: c.Key(),
+			Text: fmt.Sprintf("needs %d pods to start, %d exist", c.Min, ready+len(c.Bound))}
+	case len(c.gated) > 0:
+		c.Pending = slices.DeleteFunc(c.Pending, func(p *corev1.Pod) bool { return len(p.Spec.SchedulingGates) > 0 })
 	}
 }
 

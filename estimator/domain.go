@@ -63,7 +63,7 @@ func (a domainScore) less(b domainScore) bool {
 // placeInDomain places all the pods in the one domain of the unit's key that costs
 // least; false, with nothing changed, when no domain holds them.
 func (e *estimator) placeInDomain(u *scheduling.Unit, pods []scheduling.Pod) (bool, error) {
-	options := e.domainOptions(u)
+	options := e.domainOptions(u, pods)
 	mark := e.s.Mark()
 	best := -1
 	var bestScore domainScore
@@ -72,12 +72,13 @@ func (e *estimator) placeInDomain(u *scheduling.Unit, pods []scheduling.Pod) (bo
 		if !e.couldHold(&options[i], pods) {
 			continue
 		}
+		before := len(e.s.Nodes)
 		ok, err := e.fillDomain(&options[i], pods)
 		if err != nil {
 			return false, err
 		}
 		if ok {
-			s := domainScore{score: e.total(), fresh: options[i].fresh >= 0, value: options[i].value, spare: e.spare(&options[i], pods)}
+			s := domainScore{score: e.total(), fresh: options[i].fresh >= 0, value: options[i].value, spare: e.spare(&options[i], before, pods)}
 			if best < 0 || s.less(bestScore) {
 				best, bestScore = i, s
 			}
@@ -95,7 +96,7 @@ func (e *estimator) placeInDomain(u *scheduling.Unit, pods []scheduling.Pod) (bo
 // domainOptions lists the domains of the unit's key: those with nodes, those that groups
 // may join, and a new one for each group that promises the key. Members that run already
 // leave only their own domain.
-func (e *estimator) domainOptions(u *scheduling.Unit) []domainOption {
+func (e *estimator) domainOptions(u *scheduling.Unit, pods []scheduling.Pod) []domainOption {
 	key := u.Required
 	byValue := map[string]*domainOption{}
 	at := func(value string) *domainOption {
@@ -132,7 +133,8 @@ func (e *estimator) domainOptions(u *scheduling.Unit) []domainOption {
 		if e.s.Domains.Level(g, key) < 0 || e.s.Domains.Size(g, key) == topology.Unbounded {
 			continue // not promised, or the whole group is the one domain that Joinable gave
 		}
-		labels := e.s.Domains.Fresh(g, key, 1, "new")
+		needs := max(e.nodesNeeded(pods, g, nil), 1)
+		labels := e.s.Domains.Fresh(g, key, needs, "new")
 		out = append(out, domainOption{value: labels[key], fresh: g,
 			joins: []join{{group: g, labels: labels, room: e.s.Domains.Room(g, labels)}}})
 	}
@@ -202,14 +204,16 @@ func (e *estimator) couldHold(o *domainOption, pods []scheduling.Pod) bool {
 	return room >= want
 }
 
-// spare is how many more pods of the gang's first kind the domain could take.
-func (e *estimator) spare(o *domainOption, pods []scheduling.Pod) int64 {
+// spare is how many more pods of the gang's first kind the domain could take: on its
+// nodes, on those opened since there were `before` nodes, and on nodes that may still join.
+func (e *estimator) spare(o *domainOption, before int, pods []scheduling.Pod) int64 {
 	req := e.s.Kinds[pods[0].Kind].Request
 	var n int64
-	for i := range e.s.Nodes {
-		if e.inDomain(o, i) {
-			n += e.s.Nodes[i].Free.Times(req)
-		}
+	for _, i := range o.nodes {
+		n += e.s.Nodes[i].Free.Times(req)
+	}
+	for i := before; i < len(e.s.Nodes); i++ {
+		n += e.s.Nodes[i].Free.Times(req)
 	}
 	for _, j := range o.joins {
 		if more := min(e.s.Domains.Room(j.group, j.labels), e.room(j.group)); more > 0 {
@@ -217,23 +221,6 @@ func (e *estimator) spare(o *domainOption, pods []scheduling.Pod) int64 {
 		}
 	}
 	return n
-}
-
-func (e *estimator) inDomain(o *domainOption, n int) bool {
-	if _, ok := slices.BinarySearch(o.nodes, n); ok {
-		return true
-	}
-	if e.s.Nodes[n].State != scheduling.New {
-		return false
-	}
-	return slices.ContainsFunc(o.joins, func(j join) bool {
-		for k, v := range j.labels {
-			if e.s.Nodes[n].Labels[k] != v {
-				return false
-			}
-		}
-		return true
-	})
 }
 
 // fillDomain puts the pods, the largest first, on the domain's nodes, the fullest that

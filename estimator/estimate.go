@@ -212,8 +212,13 @@ func (e *estimator) signature(u *scheduling.Unit) string {
 	return b.String()
 }
 
-// alone says whether the unit could be placed if it were the only one.
+// alone says whether the unit could be placed if it were the only one. Pods that look at
+// other pods may need ones that are placed later, so that for them only what does not
+// depend on others is asked.
 func (e *estimator) alone(u *scheduling.Unit) (bool, error) {
+	if u.Required == "" && !e.packs(u) {
+		return e.eachHoldable(e.minimum(u))
+	}
 	mark := e.s.Mark()
 	saved := slices.Clone(e.next)
 	ok, err := e.place(u, e.minimum(u))
@@ -225,6 +230,31 @@ func (e *estimator) alone(u *scheduling.Unit) (bool, error) {
 	}
 	e.next = saved
 	return ok, err
+}
+
+// eachHoldable says whether each pod by itself has a node, existing or new, that lets it
+// in and has the room.
+func (e *estimator) eachHoldable(pods []scheduling.Pod) (bool, error) {
+	for _, p := range pods {
+		ok, err := e.holdable(p.Kind)
+		if err != nil || !ok {
+			return false, err
+		}
+	}
+	return !e.claims(pods), nil
+}
+
+func (e *estimator) holdable(kind int) (bool, error) {
+	for n := range e.s.Nodes {
+		if !e.s.Nodes[n].Free.Holds(e.s.Kinds[kind].Request) {
+			continue
+		}
+		if ok, err := e.s.Allowed(kind, n); err != nil || ok {
+			return ok, err
+		}
+	}
+	groups, err := e.candidates(kind, 1)
+	return len(groups) > 0, err
 }
 
 // minimum are the pods without which the unit does not start; at least one.

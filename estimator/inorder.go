@@ -42,6 +42,10 @@ func (e *estimator) inOrder(units []int, mark int) ([]Refusal, error) {
 	if repairs == 0 {
 		e.result.Stats.Truncated = true
 	}
+	accepted, refused, err := e.tryAgain(accepted, refused)
+	if err != nil {
+		return nil, err
+	}
 	var out []Refusal
 	for _, i := range refused {
 		out = append(out, Refusal{Unit: i, Pods: e.s.Units[i].Pods})
@@ -52,6 +56,32 @@ func (e *estimator) inOrder(units []int, mark int) ([]Refusal, error) {
 	}
 	out = append(out, more...)
 	return out, e.packAgain(accepted, extras, mark)
+}
+
+// tryAgain gives refused units that look at other pods another chance for as long as one
+// of them finds a place: what they look for may have been placed after them.
+func (e *estimator) tryAgain(accepted, refused []int) (in, out []int, err error) {
+	for progress := true; progress; {
+		progress = false
+		var still []int
+		for _, i := range refused {
+			u := &e.s.Units[i]
+			ok := false
+			if u.Required == "" && !e.packs(u) {
+				if ok, err = e.placeMinimum(u); err != nil {
+					return nil, nil, err
+				}
+			}
+			if ok {
+				accepted, progress = append(accepted, i), true
+			} else {
+				still = append(still, i)
+			}
+		}
+		refused = still
+	}
+	slices.Sort(accepted)
+	return accepted, refused, nil
 }
 
 // placeMinimum places the unit's minimum; nothing changes when it does not fit.

@@ -100,7 +100,7 @@ func (e *estimator) domainWays(u *scheduling.Unit, pods []scheduling.Pod) ([]Opt
 	var out []Option
 	offered := make([]bool, len(e.s.Groups))
 	mark := e.s.Mark()
-	for _, d := range e.domainOptions(u) {
+	for _, d := range e.domainOptions(u, pods) {
 		o := Option{Group: d.fresh, Domain: d.value, Fresh: d.fresh >= 0}
 		for _, j := range d.joins {
 			offered[j.group] = true

@@ -64,11 +64,11 @@ func (s *Session) Pass(plan []Placement, nominate bool) (Outcome, error) {
 	if err := s.Lift(); err != nil {
 		return Outcome{}, err
 	}
-	p := &pass{s: s, nominate: nominate, plan: make(map[*corev1.Pod]int, len(plan)), full: map[int]bool{}, rooted: map[*corev1.Pod]bool{}}
+	p := &pass{s: s, nominate: nominate, plan: make(map[*corev1.Pod]int, len(plan)), full: map[int]bool{}, rooted: map[*corev1.Pod]string{}}
 	for _, u := range s.Units {
 		for _, pod := range u.Pods {
 			if u.Required != "" {
-				p.rooted[pod.Pod] = true
+				p.rooted[pod.Pod] = u.Required
 			}
 		}
 	}
@@ -95,9 +95,9 @@ type pass struct {
 	plan     map[*corev1.Pod]int
 	failed   []Pod
 	full     map[int]bool // kinds without a plan that found no node
-	// rooted are pods of gangs with a topology key: the scheduler places such a gang as a
-	// whole, in one domain, and the plan's is one that holds it.
-	rooted map[*corev1.Pod]bool
+	// rooted are pods of gangs with a topology key, with that key: the scheduler places such
+	// a gang as a whole, in one domain, and the plan's is one that holds it.
+	rooted map[*corev1.Pod]string
 	out    Outcome
 }
 
@@ -129,7 +129,8 @@ func (p *pass) class(units []Unit) error {
 // schedule binds a pod of the plan.
 func (p *pass) schedule(pod Pod) (bool, error) {
 	node, planned := p.plan[pod.Pod]
-	if planned && (p.nominate || p.rooted[pod.Pod]) {
+	key, rooted := p.rooted[pod.Pod]
+	if planned && (p.nominate || rooted) {
 		ok, err := p.s.Fits(pod, node)
 		if err != nil {
 			return false, err
@@ -138,15 +139,22 @@ func (p *pass) schedule(pod Pod) (bool, error) {
 			return true, p.s.Bind(pod, node)
 		}
 	}
-	return p.anywhere(pod)
+	if !rooted {
+		return p.anywhere(pod, nil)
+	}
+	domain, ok := p.s.Nodes[node].Labels[key]
+	return p.anywhere(pod, func(n *Node) bool { return ok && n.Labels[key] == domain })
 }
 
 // anywhere binds the pod to the node that scores best among those that fit; without
-// scores, to the first.
-func (p *pass) anywhere(pod Pod) (bool, error) {
+// scores, to the first. within, where not nil, says which nodes come into question.
+func (p *pass) anywhere(pod Pod, within func(*Node) bool) (bool, error) {
 	var fitting []int
 	seen := map[string]bool{}
 	for n := range p.s.Nodes {
+		if within != nil && !within(&p.s.Nodes[n]) {
+			continue
+		}
 		key := p.s.alike(n)
 		if !p.s.Kinds[pod.Kind].Dynamic && seen[key] {
 			continue
@@ -242,7 +250,7 @@ func (p *pass) intrudeOne(pod Pod) error {
 	if p.full[pod.Kind] {
 		return nil
 	}
-	ok, err := p.anywhere(pod)
+	ok, err := p.anywhere(pod, nil)
 	if err != nil {
 		return err
 	}

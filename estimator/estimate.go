@@ -137,6 +137,7 @@ func weight(price configv1alpha1.MicroDollars, priority int64, priorities []int6
 		return million + int64(price)
 	case configv1alpha1.ObjectivePriority:
 		return million*int64(min(slices.Index(priorities, priority), 1000)) + int64(price)
+	case configv1alpha1.ObjectiveCost:
 	}
 	return int64(price)
 }

@@ -79,14 +79,24 @@ func (w *packer) exact(pr *problem, m *master, best *packing) *packing {
 }
 
 func (s *search) guideOf(p *packing) float64 {
-	var g float64
+	count := make([]int64, len(s.pr.bins))
 	for _, u := range p.uses {
-		g += float64(s.guide[u.bin] * float64(u.count))
+		count[u.bin] += u.count
+	}
+	var g float64
+	for b, n := range count {
+		g += float64(s.guide[b] * float64(roundUp(n, s.pr.bins[b].unit)))
 	}
 	return g
 }
 
-// bound is what the rest costs at least, at the linear program's prices.
+// spare is how many nodes of a bin are bought with their unit and not used yet.
+func (s *search) spare(bin int) int64 {
+	return roundUp(s.left.open[bin], s.pr.bins[bin].unit) - s.left.open[bin]
+}
+
+// bound is what the rest costs at least, at the linear program's prices; nodes that are
+// bought already with their unit come free.
 func (s *search) bound() float64 {
 	var v float64
 	for k, n := range s.need {
@@ -96,6 +106,7 @@ func (s *search) bound() float64 {
 		if d > 0 {
 			v -= float64(d * float64(max(s.left.bins[b], 0)))
 		}
+		v -= float64((s.guide[b] + d) * float64(s.spare(b)))
 	}
 	return v
 }
@@ -215,8 +226,10 @@ func (s *search) enter(bin int, take []int64) {
 	for k, n := range u.take {
 		s.need[k] -= n
 	}
+	bought := s.spare(bin)
 	s.left.use(s.pr, bin, 1)
-	s.cost += s.guide[bin]
+	bought = s.spare(bin) + 1 - bought
+	s.cost += float64(s.guide[bin] * float64(bought))
 	s.uses = append(s.uses, u)
 	s.visit()
 	s.uses = s.uses[:len(s.uses)-1]

@@ -35,7 +35,7 @@ func (w *packer) greedyInto(pr *problem, value []float64, out *packing, left *re
 			take, v, complete := sack.fill(pr.bins[b].free, pr.bins[b].allow)
 			w.stats.Options++
 			w.stats.Truncated = w.stats.Truncated || !complete
-			if ratio := v / guide[b]; ratio > bestRatio+tolerance {
+			if ratio := v / perNode(pr, out, left, fillOf{b, take}, guide[b]); ratio > bestRatio+tolerance {
 				best, bestRatio = fillOf{b, take}, ratio
 			}
 		}
@@ -43,6 +43,25 @@ func (w *packer) greedyInto(pr *problem, value []float64, out *packing, left *re
 			return
 		}
 	}
+}
+
+// perNode is the guide of a node that is filled so: where nodes come in units, the whole
+// unit is paid for as many of them as the pods still needed would fill.
+func perNode(pr *problem, out *packing, left *remains, f fillOf, guide float64) float64 {
+	unit := pr.bins[f.bin].unit
+	if unit <= 1 {
+		return guide
+	}
+	if roundUp(left.open[f.bin], unit) > left.open[f.bin] {
+		return guide / float64(unit) // part of a unit that is bought already
+	}
+	filled := unit
+	for k, n := range f.take {
+		if n > 0 {
+			filled = min(filled, max(out.left[k]/n, 1))
+		}
+	}
+	return float64(guide*float64(unit)) / float64(filled)
 }
 
 // positive gives kinds that the linear program thinks free a small value by their size,
@@ -131,9 +150,9 @@ func (w *packer) downgrade(pr *problem, p *packing) {
 			if to.existing || b == u.bin || !cheaper(to, &pr.bins[u.bin]) || !pr.carries(b, u.take) {
 				continue
 			}
-			was := u.bin
+			was, before := u.bin, pr.score(p, w.groups)
 			u.bin = b
-			if !pr.within(p) {
+			if !pr.within(p) || !pr.score(p, w.groups).less(before) {
 				u.bin = was
 			}
 		}

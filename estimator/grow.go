@@ -3,6 +3,7 @@ package estimator
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
@@ -107,8 +108,8 @@ func (e *estimator) mayGrowFor(kind, group int) (bool, error) {
 
 // candidates are the groups of which a new node could hold a pod of the kind and that
 // may grow for it now, cheapest for `count` pods of it first:
-//  1. the lower cost for each pod that a node holds,
-//  2. the lower cost of a node,
+//  1. the lower cost for each pod that a node (or unit of nodes) holds,
+//  2. the lower cost of a node or unit,
 //  3. the group's name.
 func (e *estimator) candidates(kind int, count int64) ([]int, error) {
 	type option struct {
@@ -127,13 +128,13 @@ func (e *estimator) candidates(kind int, count int64) ([]int, error) {
 			return nil, err
 		}
 		if ok {
-			all = append(all, option{g, min(e.s.TemplateFree(g).Times(e.s.Kinds[kind].Request), count)})
+			all = append(all, option{g, min(e.s.TemplateFree(g).Times(e.s.Kinds[kind].Request)*e.s.Groups[g].Unit, count)})
 		}
 	}
 	slices.SortFunc(all, func(a, b option) int {
 		return cmp.Or(
-			cmp.Compare(e.weight[a.group]*b.holds, e.weight[b.group]*a.holds),
-			cmp.Compare(e.weight[a.group], e.weight[b.group]),
+			compareProducts(e.unitCost(a.group), b.holds, e.unitCost(b.group), a.holds),
+			cmp.Compare(e.unitCost(a.group), e.unitCost(b.group)),
 			cmp.Compare(e.s.Groups[a.group].Name, e.s.Groups[b.group].Name),
 		)
 	})
@@ -142,6 +143,16 @@ func (e *estimator) candidates(kind int, count int64) ([]int, error) {
 		out[i] = o.group
 	}
 	return out, nil
+}
+
+// unitCost is what opening one more node of the group, with its unit, costs.
+func (e *estimator) unitCost(group int) int64 { return e.weight[group] * e.s.Groups[group].Unit }
+
+// compareProducts compares a*b with c*d without overflow, for numbers of at least 0.
+func compareProducts(a, b, c, d int64) int {
+	ah, al := bits.Mul64(uint64(a), uint64(b))
+	ch, cl := bits.Mul64(uint64(c), uint64(d))
+	return cmp.Or(cmp.Compare(ah, ch), cmp.Compare(al, cl))
 }
 
 // insert puts each pod on the first node that holds it, and opens the cheapest group

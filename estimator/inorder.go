@@ -25,7 +25,7 @@ func (e *estimator) inOrder(units []int, mark int) ([]Refusal, error) {
 			continue
 		}
 		ok, err := e.placeMinimum(u)
-		if err == nil && !ok && e.packs(u) && repairs > 0 {
+		if err == nil && !ok && len(accepted) > 0 && repairs > 0 {
 			repairs--
 			ok, err = e.repair(append(slices.Clone(accepted), i), mark)
 		}

@@ -175,7 +175,7 @@ func (e *estimator) existingBins(pr *kindsOf) error {
 	for n := range e.s.Nodes {
 		node := &e.s.Nodes[n]
 		allow := make([]bool, len(pr.kinds))
-		any := false
+		some := false
 		for i, k := range pr.kinds {
 			if !node.Free.Holds(pr.req[i]) {
 				continue
@@ -185,9 +185,9 @@ func (e *estimator) existingBins(pr *kindsOf) error {
 				return err
 			}
 			allow[i] = ok
-			any = any || ok
+			some = some || ok
 		}
-		if !any {
+		if !some {
 			continue
 		}
 		key = key[:0]
@@ -217,7 +217,7 @@ func (e *estimator) newBins(pr *kindsOf) error {
 			continue
 		}
 		allow := make([]bool, len(pr.kinds))
-		any := false
+		some := false
 		for i, k := range pr.kinds {
 			ok, err := e.s.TemplateHolds(k, g)
 			if err == nil && ok {
@@ -227,9 +227,9 @@ func (e *estimator) newBins(pr *kindsOf) error {
 				return err
 			}
 			allow[i] = ok
-			any = any || ok
+			some = some || ok
 		}
-		if !any {
+		if !some {
 			continue
 		}
 		groups = append(groups, g)
@@ -293,7 +293,7 @@ func (e *estimator) apply(pr kindsOf, p *packing, pieces []piece) error {
 	spare := make([][]int, len(pr.bins)) // opened with their unit and not filled yet
 	for _, u := range uses {
 		for range u.count {
-			node := 0
+			var node int
 			switch b := &pr.bins[u.bin]; {
 			case b.existing:
 				node = b.nodes[used[u.bin]]

@@ -264,9 +264,7 @@ func boolCompare(a, b bool) int {
 func (d *decision) explainGroup(x *Explanation, group int) error {
 	x.What = "NodeGroup"
 	g := Groups(d.groups, d.now)[group]
-	for _, f := range g.facts() {
-		x.Facts = append(x.Facts, f)
-	}
+	x.Facts = append(x.Facts, g.facts()...)
 	x.Outcome, x.Message = "Unchanged", "the plan buys none of its nodes"
 	if n := d.session.Opened(group); n > 0 {
 		x.Outcome, x.Message = "Grows", fmt.Sprintf("the plan buys %d of its nodes", n)

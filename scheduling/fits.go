@@ -1,6 +1,7 @@
 package scheduling
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,9 +14,30 @@ import (
 	"tidegate.io/autoscaler/scheduling/internal/kubesched"
 )
 
-// Fits says whether one more pod of p's kind may run on the node now. The error is
-// broken input of this pod: it can be placed nowhere.
+// Fits says whether one more pod of p's kind may run on the node now. A pod that a plugin
+// cannot make sense of fits nowhere, and Refusals says why.
 func (s *Session) Fits(p Pod, node int) (bool, error) {
+	ok, err := s.fits(p, node)
+	return ok, s.breaks(p.Kind, err)
+}
+
+// breaks remembers that pods of the kind are broken, so that they alone suffer, and lets
+// every other error pass.
+func (s *Session) breaks(kind int, err error) error {
+	var broken *kubesched.PodError
+	if !errors.As(err, &broken) {
+		return err
+	}
+	if s.broken[kind] == nil {
+		s.broken[kind] = broken
+	}
+	return nil
+}
+
+func (s *Session) fits(p Pod, node int) (bool, error) {
+	if s.broken[p.Kind] != nil {
+		return false, nil
+	}
 	if s.plugins {
 		return s.fitsPlugins(p, node)
 	}
@@ -36,7 +58,7 @@ func (s *Session) Allowed(kind, node int) (bool, error) { return s.allowed(kind,
 
 func (s *Session) allowed(kind, shape int) (bool, error) {
 	r, err := s.staticRefusals(kind, shape)
-	return len(r) == 0, err
+	return len(r) == 0 && s.broken[kind] == nil, err
 }
 
 func (s *Session) staticRefusals(kind, shape int) ([]kubesched.Refusal, error) {
@@ -44,11 +66,10 @@ func (s *Session) staticRefusals(kind, shape int) ([]kubesched.Refusal, error) {
 		return r, nil
 	}
 	r, err := s.kube.Static(s.Kinds[kind].Pod, s.shapes.nodes[shape])
-	if err != nil {
-		return nil, err
+	if err = s.breaks(kind, err); err == nil {
+		s.static[pair{kind, shape}] = r
 	}
-	s.static[pair{kind, shape}] = r
-	return r, nil
+	return r, err
 }
 
 // fitsPlugins asks every filter plugin about this pod and node.
@@ -84,6 +105,9 @@ func (s *Session) TemplateFree(group int) Vector { return s.templates[group].fre
 // rule that refuses, with its numbers; none when it fits.
 func (s *Session) Refusals(kind, group int) ([]v1alpha1.Reason, error) {
 	t, name := &s.templates[group], s.Groups[group].Name
+	if b := s.broken[kind]; b != nil {
+		return []v1alpha1.Reason{{Code: v1alpha1.InvalidPod, Object: name, Text: fmt.Sprintf("%s: %v", b.Plugin, b.Err)}}, nil
+	}
 	out := s.shortOf(kind, group)
 	static, err := s.staticRefusals(kind, t.shape)
 	if err != nil {
@@ -128,6 +152,10 @@ func (s *Session) refusedOnFresh(kind, group int) ([]kubesched.Refusal, error) {
 		out = append(out, *r)
 	default:
 		out, err = y.FilterAll(s.Nodes[node].Name)
+	}
+	err = s.breaks(kind, err)
+	if b := s.broken[kind]; b != nil {
+		out = append(out, kubesched.Refusal{Plugin: b.Plugin, Reasons: []string{b.Err.Error()}})
 	}
 	if back := s.Rollback(mark); err == nil {
 		err = back

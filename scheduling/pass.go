@@ -101,26 +101,43 @@ type pass struct {
 	out    Outcome
 }
 
-// class schedules the pods of one priority: those of the plan, whose nominations hold
-// room against each other and against the rest, then the rest.
+// class schedules the pods of one priority. Nominations hold room against equals, so
+// that pods of the plan come first and then the rest; without nominations every pod comes
+// in its turn.
 func (p *pass) class(units []Unit) error {
 	for i := range units {
-		for _, pod := range units[i].Pods {
-			if _, ok := p.plan[pod.Pod]; !ok {
-				continue
-			}
-			ok, err := p.schedule(pod)
-			if err != nil {
+		if err := p.scheduleUnit(&units[i]); err != nil {
+			return err
+		}
+		if !p.nominate {
+			if err := p.intrude(&units[i]); err != nil {
 				return err
 			}
-			if !ok {
-				p.failed = append(p.failed, pod)
-			}
 		}
+	}
+	if !p.nominate {
+		return nil
 	}
 	for i := range units {
 		if err := p.intrude(&units[i]); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// scheduleUnit schedules the pods of a unit that the plan places.
+func (p *pass) scheduleUnit(u *Unit) error {
+	for _, pod := range u.Pods {
+		if _, ok := p.plan[pod.Pod]; !ok {
+			continue
+		}
+		ok, err := p.schedule(pod)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			p.failed = append(p.failed, pod)
 		}
 	}
 	return nil
@@ -196,7 +213,7 @@ func (s *Session) alike(n int) string {
 func (s *Session) highest(pod Pod, nodes []int) (int, error) {
 	y, r, err := s.kube.Begin(pod.Pod)
 	if err != nil || r != nil {
-		return nodes[0], err
+		return nodes[0], s.breaks(pod.Kind, err)
 	}
 	names := make([]string, len(nodes))
 	for i, n := range nodes {

@@ -75,6 +75,7 @@ type Session struct {
 	templates []template
 	shapes    *shapes
 	static    map[pair][]kubesched.Refusal
+	broken    map[int]*kubesched.PodError // by kind
 	kube      *kubesched.Cluster
 	mirrored  bool
 	plugins   bool
@@ -111,7 +112,7 @@ type entry struct {
 
 // NewSession reads the cluster. It costs one look at each pod and node.
 func NewSession(in Input) (*Session, error) {
-	s := &Session{Groups: in.Groups, static: map[pair][]kubesched.Refusal{}, plugins: in.Plugins, opened: make([]int, len(in.Groups))}
+	s := &Session{Groups: in.Groups, static: map[pair][]kubesched.Refusal{}, broken: map[int]*kubesched.PodError{}, plugins: in.Plugins, opened: make([]int, len(in.Groups))}
 	all := in.Snapshot.Pods()
 	k := newKinds(readSelectors(all), in.Groups)
 	s.Units = readUnits(in.Gangs, k)

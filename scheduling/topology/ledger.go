@@ -213,8 +213,8 @@ func (l *Ledger) Next(group int, given map[string]string, prefix string) map[str
 	}
 	out := map[string]string{}
 	maps.Copy(out, given)
-	for i := len(levels) - 1; i >= 0; i-- {
-		if _, ok := out[levels[i].Key]; ok {
+	for i, level := range slices.Backward(levels) {
+		if _, ok := out[level.Key]; ok {
 			continue
 		}
 		if d, ok := l.fullest(group, i, out); ok {

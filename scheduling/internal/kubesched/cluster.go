@@ -179,13 +179,20 @@ func (c *Cluster) AddPod(pod *corev1.Pod, node string) error {
 	if !ok {
 		return fmt.Errorf("pod %s/%s: node %q is not in the session", pod.Namespace, pod.Name, node)
 	}
-	p, err := framework.NewPodInfo(pod)
-	if err != nil {
-		return fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, err)
-	}
+	p := podInfo(pod)
 	info.AddPodInfo(p)
 	c.nodes.count(p, 1)
 	return nil
+}
+
+// podInfo parses the pod's affinity as far as it parses: the scheduler, too, lives with
+// pods that the API server let through.
+func podInfo(pod *corev1.Pod) *framework.PodInfo {
+	p, err := framework.NewPodInfo(pod)
+	if err != nil || p == nil {
+		return &framework.PodInfo{Pod: pod}
+	}
+	return p
 }
 
 // RemovePod takes a pod off a node, and gives back the volumes reserved for it.
@@ -197,11 +204,7 @@ func (c *Cluster) RemovePod(pod *corev1.Pod, node string) error {
 	if err := info.RemovePod(klog.Background(), pod); err != nil {
 		return fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
-	p, err := framework.NewPodInfo(pod)
-	if err != nil {
-		return fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, err)
-	}
-	c.nodes.count(p, -1)
+	c.nodes.count(podInfo(pod), -1)
 	if state, ok := c.reserved[string(pod.UID)]; ok {
 		c.volumes.Unreserve(context.Background(), state, pod, node)
 		delete(c.reserved, string(pod.UID))

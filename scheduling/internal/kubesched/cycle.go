@@ -22,9 +22,28 @@ type Cycle struct {
 	narrowed string
 }
 
+// PodError says that a plugin cannot make sense of a pod, such as a selector that does
+// not parse. No node will do for it, and no other pod is concerned.
+type PodError struct {
+	Namespace, Name string
+	Plugin          string
+	Err             error
+}
+
+// Error names the pod and the plugin.
+func (e *PodError) Error() string {
+	return fmt.Sprintf("pod %s/%s: %s: %v", e.Namespace, e.Name, e.Plugin, e.Err)
+}
+
+// Unwrap returns what the plugin said.
+func (e *PodError) Unwrap() error { return e.Err }
+
+func podError(pod *corev1.Pod, plugin string, err error) error {
+	return &PodError{Namespace: pod.Namespace, Name: pod.Name, Plugin: plugin, Err: err}
+}
+
 // Begin runs the PreFilter plugins as the framework does. A refusal means that no node
-// will do. An error is broken input, such as a claim that does not exist, or a selector
-// that does not parse.
+// will do. A PodError is a pod that a plugin cannot make sense of.
 func (c *Cluster) Begin(pod *corev1.Pod) (*Cycle, *Refusal, error) {
 	return c.begin(pod, c.filters)
 }
@@ -44,7 +63,7 @@ func (c *Cluster) begin(pod *corev1.Pod, filters []fwk.FilterPlugin) (*Cycle, *R
 		case status.IsRejected():
 			return nil, refusal(p.Name(), status), nil
 		case !status.IsSuccess():
-			return nil, nil, fmt.Errorf("pod %s/%s: %s: %w", pod.Namespace, pod.Name, p.Name(), status.AsError())
+			return nil, nil, podError(pod, p.Name(), status.AsError())
 		case !result.AllNodes():
 			y.narrow(p.Name(), result.NodeNames)
 		}
@@ -84,7 +103,7 @@ func (y *Cycle) filter(node string, filters []fwk.FilterPlugin) (*Refusal, error
 			return refusal(f.Name(), status), nil
 		}
 		if !status.IsSuccess() {
-			return nil, fmt.Errorf("pod %s/%s on node %s: %s: %w", y.pod.Namespace, y.pod.Name, node, f.Name(), status.AsError())
+			return nil, podError(y.pod, f.Name(), status.AsError())
 		}
 	}
 	return nil, nil
@@ -150,20 +169,20 @@ func (y *Cycle) addScore(s weighted, infos []fwk.NodeInfo, total []int64) error 
 			return nil
 		}
 		if !status.IsSuccess() {
-			return fmt.Errorf("pod %s/%s: %s: %w", y.pod.Namespace, y.pod.Name, s.plugin.Name(), status.AsError())
+			return podError(y.pod, s.plugin.Name(), status.AsError())
 		}
 	}
 	scores := make(fwk.NodeScoreList, len(infos))
 	for i, info := range infos {
 		score, status := s.plugin.Score(ctx, y.state, y.pod, info)
 		if !status.IsSuccess() {
-			return fmt.Errorf("pod %s/%s: %s: %w", y.pod.Namespace, y.pod.Name, s.plugin.Name(), status.AsError())
+			return podError(y.pod, s.plugin.Name(), status.AsError())
 		}
 		scores[i] = fwk.NodeScore{Name: info.Node().Name, Score: score}
 	}
 	if e := s.plugin.ScoreExtensions(); e != nil {
 		if status := e.NormalizeScore(ctx, y.state, y.pod, scores); !status.IsSuccess() {
-			return fmt.Errorf("pod %s/%s: %s: %w", y.pod.Namespace, y.pod.Name, s.plugin.Name(), status.AsError())
+			return podError(y.pod, s.plugin.Name(), status.AsError())
 		}
 	}
 	for i := range scores {

@@ -1,6 +1,8 @@
 package kubesched
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/resource"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -42,8 +44,6 @@ func resources(r *framework.Resource, pods int64) Resources {
 	out[corev1.ResourceCPU] = r.MilliCPU
 	out[corev1.ResourceMemory] = r.Memory
 	out[corev1.ResourceEphemeralStorage] = r.EphemeralStorage
-	for name, n := range r.ScalarResources {
-		out[name] = n
-	}
+	maps.Copy(out, r.ScalarResources)
 	return out
 }

@@ -223,10 +223,66 @@ func (e *estimator) spare(o *domainOption, before int, pods []scheduling.Pod) in
 	return n
 }
 
-// fillDomain puts the pods, the largest first, on the domain's nodes, the fullest that
+// fillDomain puts the pods on the domain's nodes and opens nodes that join it. Where more
+// than one group could join, and pods do not look at each other, the cheapest mix is
+// packed; otherwise, and where packing leaves something over, pods are placed one by one.
+func (e *estimator) fillDomain(o *domainOption, pods []scheduling.Pod) (bool, error) {
+	dynamic := slices.ContainsFunc(pods, func(p scheduling.Pod) bool { return e.s.Kinds[p.Kind].Dynamic })
+	if !dynamic && len(o.joins) > 1 {
+		if ok, err := e.packDomain(o, pods); err != nil || ok {
+			return ok, err
+		}
+	}
+	return e.fillOneByOne(o, pods)
+}
+
+// packDomain packs the pods into the domain as together packs everything into the
+// cluster: its nodes, and new nodes of the groups that may join, which share its room.
+func (e *estimator) packDomain(o *domainOption, pods []scheduling.Pod) (bool, error) {
+	pieces := []piece{{pods}}
+	pr, err := e.problemOf(e.counts(pieces))
+	if err != nil {
+		return false, err
+	}
+	in := map[int]bool{}
+	for _, n := range o.nodes {
+		in[n] = true
+	}
+	var bins []bin
+	shared := limit{name: "domain"}
+	for _, b := range pr.bins {
+		if b.existing {
+			b.nodes = slices.DeleteFunc(slices.Clone(b.nodes), func(n int) bool { return !in[n] })
+			b.most = int64(len(b.nodes))
+		} else if j := slices.IndexFunc(o.joins, func(j join) bool { return j.group == b.group }); j >= 0 {
+			room := e.s.Domains.Room(b.group, o.joins[j].labels)
+			b.most, b.labels = min(b.most, room-room%b.unit), o.joins[j].labels
+			shared.left = max(shared.left, room)
+		} else {
+			b.most = 0
+		}
+		if b.most > 0 {
+			bins = append(bins, b)
+		}
+	}
+	if shared.left < topology.Unbounded {
+		pr.limits = append(pr.limits, shared)
+		for i := range bins {
+			bins[i].weigh = append(slices.Clone(bins[i].weigh), map[bool]int64{false: 1}[bins[i].existing])
+		}
+	}
+	pr.bins = bins
+	p := e.packer.pack(pr.problem)
+	if !p.complete() {
+		return false, nil
+	}
+	return true, e.apply(pr, p, pieces)
+}
+
+// fillOneByOne puts the pods, the largest first, on the domain's nodes, the fullest that
 // holds each first, and opens nodes that join where none does: the cheapest group for
 // what is left of the same kind.
-func (e *estimator) fillDomain(o *domainOption, pods []scheduling.Pod) (bool, error) {
+func (e *estimator) fillOneByOne(o *domainOption, pods []scheduling.Pod) (bool, error) {
 	nodes := slices.Clone(o.nodes)
 	same := map[int]int64{}
 	for _, p := range pods {

@@ -3,6 +3,7 @@ package estimator
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math/bits"
 	"slices"
 
@@ -173,13 +174,29 @@ func (e *estimator) insert(pods []scheduling.Pod, only []int) (bool, error) {
 	return true, nil
 }
 
-func (e *estimator) insertOne(p scheduling.Pod, same int64, only []int) (bool, error) {
-	dynamic := e.s.Kinds[p.Kind].Dynamic
-	from := e.next[p.Kind]
-	if dynamic {
-		from = 0 // what runs elsewhere may have made an earlier node fit
+// nodesFor are the nodes to try for a pod of the kind: those from the last that held one
+// on, because earlier ones only get fuller. For a pod that looks at other pods the
+// earlier ones come after them: what was placed since may have opened them.
+func (e *estimator) nodesFor(kind int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for n := e.next[kind]; n < len(e.s.Nodes); n++ {
+			if !yield(n) {
+				return
+			}
+		}
+		if !e.s.Kinds[kind].Dynamic {
+			return
+		}
+		for n := range min(e.next[kind], len(e.s.Nodes)) {
+			if !yield(n) {
+				return
+			}
+		}
 	}
-	for n := from; n < len(e.s.Nodes); n++ {
+}
+
+func (e *estimator) insertOne(p scheduling.Pod, same int64, only []int) (bool, error) {
+	for n := range e.nodesFor(p.Kind) {
 		ok, err := e.s.Fits(p, n)
 		if err != nil {
 			return false, err
@@ -215,22 +232,42 @@ func (e *estimator) insertOne(p scheduling.Pod, same int64, only []int) (bool, e
 	return false, nil
 }
 
-// placeDynamic tries each group as the one that grows, and the cheapest group pod by pod,
-// and keeps the cheapest way that places all.
-func (e *estimator) placeDynamic(pods []scheduling.Pod) (bool, error) {
-	ways := [][]int{nil}
+// ways are the sets of groups that pods which look at other pods may make grow, to be
+// tried one after the other: all, each alone, and all but each.
+func (e *estimator) ways() [][]int {
+	var open []int
 	for g := range e.s.Groups {
 		if e.canOpen(g) {
-			ways = append(ways, []int{g})
+			open = append(open, g)
 		}
 	}
+	out := [][]int{nil}
+	for _, g := range open {
+		out = append(out, []int{g})
+	}
+	for i := range open {
+		if len(open) > 2 {
+			out = append(out, slices.Delete(slices.Clone(open), i, i+1))
+		}
+	}
+	return out
+}
+
+// placeDynamic tries several sets of groups that may grow, the cheapest group pod by pod
+// within each, and keeps the cheapest way that places all.
+func (e *estimator) placeDynamic(pods []scheduling.Pod) (bool, error) {
+	ways := e.ways()
 	mark, saved := e.s.Mark(), slices.Clone(e.next)
-	best, bestCost := -1, score{}
+	best, bestCost, cost := -1, score{}, e.total().cost
 	for i, way := range ways {
 		ok, err := e.insert(pods, way)
 		e.result.Stats.Options++
 		if err == nil && ok {
-			if c := e.total(); best < 0 || c.less(bestCost) {
+			c := e.total()
+			if c.cost == cost {
+				return true, nil // Nothing had to be bought.
+			}
+			if best < 0 || c.less(bestCost) {
 				best, bestCost = i, c
 			}
 		}
@@ -240,9 +277,6 @@ func (e *estimator) placeDynamic(pods []scheduling.Pod) (bool, error) {
 		}
 		if err != nil {
 			return false, err
-		}
-		if best == 0 && bestCost.cost == e.total().cost {
-			break // Nothing had to be bought.
 		}
 	}
 	if best < 0 {

@@ -22,8 +22,9 @@ type bin struct {
 	// tie is compared where costs are equal: accelerators, then cpu, then memory bought.
 	tie      [3]int64
 	existing bool
-	group    int   // -1 for existing nodes
-	nodes    []int // existing nodes of this sort, in order
+	group    int               // -1 for existing nodes
+	nodes    []int             // existing nodes of this sort, in order
+	labels   map[string]string // topology domains that new nodes join
 	unit     int64
 	weigh    []int64 // by limit: how much one node uses of it
 }

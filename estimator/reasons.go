@@ -62,6 +62,10 @@ func (e *estimator) reasons(u *scheduling.Unit, pods []scheduling.Pod, group int
 	if len(out) > 0 {
 		return out, nil
 	}
+	if e.Exclude[ID(u)] {
+		return []v1alpha1.Reason{{Code: v1alpha1.MaxSize, Object: e.s.Groups[group].Name,
+			Text: "within the limits, pods that the scheduler serves first would take its place on any new node"}}, nil
+	}
 	return e.lastResort(pods, group)
 }
 

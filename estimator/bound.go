@@ -48,7 +48,7 @@ func (w *packer) lowerBound(pr *problem, price []configv1alpha1.MicroDollars) co
 		m.generate(w)
 		u := make([]int64, len(priced.need))
 		for k, v := range m.values() {
-			u[k] = int64(min(v/0.998*float64(most), 1e15))
+			u[k] = int64(min(v/0.998, 1) * float64(most)) // no pod is worth more than the dearest node
 		}
 		best = max(best, priced.value(u), priced.value(priced.scaled(u)))
 	}
@@ -148,32 +148,39 @@ type integerSack struct {
 	value []int64
 	limit []int64
 	kinds []int
-	price []uint64 // by dimension, in 2^-30 of a unit of value
+	price []uint64 // by dimension, in 2^-bits of a unit of value
+	bits  uint
 	free  []int64
 	best  int64
 	steps int
 }
 
-const priceBits = 30
-
 // setPrices takes the prices of the fractional filling, rounds them up, and raises them
-// until, in integers, no kind is worth more than its room.
+// until, in integers, no kind is worth more than its room. Prices keep as many binary
+// places as leave them below 2^60.
 func (s *integerSack) setPrices() {
 	values := make([]float64, len(s.value))
 	for _, k := range s.kinds {
 		values[k] = float64(s.value[k])
 	}
 	guess := roomPrices(s.free, s.req, values, s.kinds)
+	dearest := 0.0
+	for _, p := range guess {
+		dearest = max(dearest, p)
+	}
+	for s.bits = 30; s.bits > 0 && dearest*float64(uint64(1)<<s.bits) >= 1<<60; {
+		s.bits--
+	}
 	s.price = make([]uint64, len(guess))
 	for d, p := range guess {
 		if p > 0 {
-			s.price[d] = uint64(min(p*float64(1<<priceBits), 1e17)) + 1
+			s.price[d] = uint64(min(p*float64(uint64(1)<<s.bits), 1<<60)) + 1
 		}
 	}
 	for _, k := range s.kinds {
-		for s.worth(s.req[k]) < s.value[k] {
+		for step := uint64(1); s.worth(s.req[k]) < s.value[k]; step *= 2 {
 			for d := range s.price {
-				s.price[d] += s.price[d]/1024 + 1
+				s.price[d] = min(s.price[d]+s.price[d]/1024+step, 1<<62) // every kind asks for a pod: this ends
 			}
 		}
 	}
@@ -195,10 +202,10 @@ func (s *integerSack) worth(room []int64) int64 {
 			hi, _ = bits.Add64(hi, h, carry)
 		}
 	}
-	if hi>>priceBits > 0 {
+	if hi>>s.bits > 0 {
 		return math.MaxInt64
 	}
-	return int64(min(hi<<(64-priceBits)|lo>>priceBits, math.MaxInt64))
+	return int64(min(hi<<(64-s.bits)|lo>>s.bits, math.MaxInt64))
 }
 
 func (s *integerSack) roomWorth() int64 { return s.worth(s.free) }

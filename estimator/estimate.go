@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
 	"tidegate.io/autoscaler/api/v1alpha1"
 	"tidegate.io/autoscaler/scheduling"
@@ -153,13 +155,33 @@ func (e *estimator) raiseToMinimum() {
 }
 
 // Extend opens what pods need that a scheduler pass left unbound, on top of what the
-// session holds, and binds them; false when the limits do not allow it.
+// session holds, and binds them; false when the limits, or the domain that their gang is
+// in, do not allow it.
 func Extend(in Input, pods []scheduling.Pod) (bool, error) {
 	e := newEstimator(in)
 	for g := range e.s.Groups {
 		e.base.nodes -= int64(e.s.Opened(g)) // counted again as opened
 	}
-	return e.insert(pods, nil)
+	left := map[*corev1.Pod]bool{}
+	for _, p := range pods {
+		left[p.Pod] = true
+	}
+	for i := range e.s.Units {
+		u := &e.s.Units[i]
+		var mine []scheduling.Pod
+		for _, p := range u.Pods {
+			if left[p.Pod] {
+				mine = append(mine, p)
+			}
+		}
+		if len(mine) == 0 {
+			continue
+		}
+		if ok, err := e.place(u, mine); err != nil || !ok {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // possible sorts out the units that no node, existing or new, could ever hold.

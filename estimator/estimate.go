@@ -94,11 +94,15 @@ func Estimate(in Input) (*Result, error) {
 		}
 		refused = append(refused, more...)
 	}
-	// 5. Everyone who gets nothing is told why, group by group.
+	// 5. What was bought may have room for pods that could not make anything grow.
+	if refused, err = e.useLeftovers(refused); err != nil {
+		return nil, err
+	}
+	// 6. Everyone who gets nothing is told why, group by group.
 	if err := e.explain(refused); err != nil {
 		return nil, err
 	}
-	// 6. How far from the best this may be.
+	// 7. How far from the best this may be.
 	return &e.result, e.bound()
 }
 
@@ -245,13 +249,18 @@ func (e *estimator) alone(u *scheduling.Unit) (bool, error) {
 	mark := e.s.Mark()
 	saved := slices.Clone(e.next)
 	ok, err := e.place(u, e.minimum(u))
-	if err == nil && !ok && e.packs(u) {
-		ok = e.packer.pack(e.problem(e.counts([]piece{{e.minimum(u)}}))).complete()
-	}
 	if back := e.s.Rollback(mark); err == nil {
 		err = back
 	}
 	e.next = saved
+	if err != nil || ok || !e.packs(u) {
+		return ok, err
+	}
+	// Pod by pod it did not fit; packed together it may.
+	ok, err = e.packAll([]piece{{e.minimum(u)}})
+	if back := e.s.Rollback(mark); err == nil {
+		err = back
+	}
 	return ok, err
 }
 

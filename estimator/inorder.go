@@ -25,7 +25,7 @@ func (e *estimator) inOrder(units []int, mark int) ([]Refusal, error) {
 			continue
 		}
 		ok, err := e.placeMinimum(u)
-		if err == nil && !ok && len(accepted) > 0 && repairs > 0 {
+		if err == nil && !ok && repairs > 0 {
 			repairs--
 			ok, err = e.repair(append(slices.Clone(accepted), i), mark)
 		}
@@ -82,6 +82,43 @@ func (e *estimator) tryAgain(accepted, refused []int) (in, out []int, err error)
 	}
 	slices.Sort(accepted)
 	return accepted, refused, nil
+}
+
+// useLeftovers places, in order, refused units that fit the nodes as they are now: the
+// scheduler would bind them there in any case. Gangs with a topology key had their chance
+// on every domain.
+func (e *estimator) useLeftovers(refused []Refusal) ([]Refusal, error) {
+	slices.SortFunc(refused, func(a, b Refusal) int { return a.Unit - b.Unit })
+	clear(e.next)
+	full := map[string]bool{}
+	var out []Refusal
+	for _, r := range refused {
+		u := &e.s.Units[r.Unit]
+		sig := e.signature(u)
+		whole := len(r.Pods) == len(u.Pods)
+		if u.Required != "" || !whole || full[sig] || e.Exclude[ID(u)] || e.claims(u.Pods) {
+			out = append(out, r)
+			continue
+		}
+		mark, saved := e.s.Mark(), slices.Clone(e.next)
+		ok, err := e.insert(e.minimum(u), []int{})
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			if err := e.s.Rollback(mark); err != nil {
+				return nil, err
+			}
+			e.next = saved
+			full[sig] = true
+			out = append(out, r)
+			continue
+		}
+		if rest := u.Pods[len(e.minimum(u)):]; len(rest) > 0 {
+			out = append(out, Refusal{Unit: r.Unit, Pods: rest})
+		}
+	}
+	return out, nil
 }
 
 // placeMinimum places the unit's minimum; nothing changes when it does not fit.

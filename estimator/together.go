@@ -242,14 +242,6 @@ type kindsOf struct {
 	kinds []int
 }
 
-func (e *estimator) problem(counts []int64) *problem {
-	pr, err := e.problemOf(counts)
-	if err != nil {
-		return &problem{need: []int64{1}} // broken input: nothing can be packed
-	}
-	return pr.problem
-}
-
 // problemOf describes the packing of these counts of kinds on the session as it is.
 func (e *estimator) problemOf(counts []int64) (kindsOf, error) {
 	pr := kindsOf{problem: &problem{}}

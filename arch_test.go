@@ -50,6 +50,7 @@ func importTable() []row {
 		{"trace", []string{"api/...", "snapshot"}, "an importer only turns a trace into a dump"},
 		{"cmd/tidegate", []string{"..."}, "the command line may use everything"},
 		{"e2e", []string{"..."}, "end-to-end tests may use everything"},
+		{"docs", []string{"api/...", "plan"}, "documents are written from what users see"},
 	}
 }
 

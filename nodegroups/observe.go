@@ -133,6 +133,14 @@ func (s *Status) unready(n *corev1.Node) string {
 	return ""
 }
 
+// Unready says whether a node's own condition says that it is not Ready. A node without
+// the condition, as in a hand-written dump, is taken as it is.
+func Unready(n *corev1.Node) bool {
+	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue
+	})
+}
+
 func isReady(n *corev1.Node) bool {
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {

@@ -55,7 +55,7 @@ type TemplateInfo struct {
 }
 
 // Inspect returns the groups of a configuration in the state that the nodes show, and
-// warnings about nodes and prices.
+// warnings about nodes that no one group owns.
 func Inspect(snap *snapshot.Snapshot, configuration *configv1alpha1.AutoscalerConfiguration, now time.Time) ([]GroupInfo, []string, error) {
 	groups, err := nodegroups.New(configuration)
 	if err != nil {

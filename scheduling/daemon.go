@@ -75,7 +75,7 @@ func (s *Session) daemonsFor(n *corev1.Node, all []daemon) ([]*corev1.Pod, error
 }
 
 // newTemplate is an empty new node of the group: allocatable less the DaemonSets that
-// would run there and the static pods of a node like it.
+// would run there.
 func (s *Session) newTemplate(g *nodegroups.Status, all []daemon) (template, error) {
 	t := template{object: g.Template.Node(g.Name+"/template", nil)}
 	t.shape = s.shapes.of(t.object)

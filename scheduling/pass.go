@@ -64,7 +64,7 @@ func (s *Session) Pass(plan []Placement, nominate bool) (Outcome, error) {
 	if err := s.Lift(); err != nil {
 		return Outcome{}, err
 	}
-	p := &pass{s: s, nominate: nominate, plan: make(map[*corev1.Pod]int, len(plan)), full: map[int]bool{}, rooted: map[*corev1.Pod]string{}}
+	p := &pass{s: s, nominate: nominate, plan: make(map[*corev1.Pod]int, len(plan)), full: map[int]bool{}, classes: newClasses(s), rooted: map[*corev1.Pod]string{}}
 	for _, u := range s.Units {
 		for _, pod := range u.Pods {
 			if u.Required != "" {
@@ -95,6 +95,7 @@ type pass struct {
 	plan     map[*corev1.Pod]int
 	failed   []Pod
 	full     map[int]bool // kinds without a plan that found no node
+	classes  *classes
 	// rooted are pods of gangs with a topology key, with that key: the scheduler places such
 	// a gang as a whole, in one domain, and the plan's is one that holds it.
 	rooted map[*corev1.Pod]string
@@ -153,7 +154,7 @@ func (p *pass) schedule(pod Pod) (bool, error) {
 			return false, err
 		}
 		if ok {
-			return true, p.s.Bind(pod, node)
+			return true, p.bind(pod, node)
 		}
 	}
 	if !rooted {
@@ -167,22 +168,27 @@ func (p *pass) schedule(pod Pod) (bool, error) {
 // scores, to the first. within, where not nil, says which nodes come into question.
 func (p *pass) anywhere(pod Pod, within func(*Node) bool) (bool, error) {
 	var fitting []int
-	seen := map[string]bool{}
-	for n := range p.s.Nodes {
-		if within != nil && !within(&p.s.Nodes[n]) {
-			continue
-		}
-		key := p.s.alike(n)
-		if !p.s.Kinds[pod.Kind].Dynamic && seen[key] {
-			continue
-		}
+	try := func(n int) error {
 		ok, err := p.s.Fits(pod, n)
-		if err != nil {
-			return false, err
-		}
-		seen[key] = true
 		if ok {
 			fitting = append(fitting, n)
+		}
+		return err
+	}
+	if p.s.Kinds[pod.Kind].Dynamic || within != nil {
+		for n := range p.s.Nodes {
+			if within != nil && !within(&p.s.Nodes[n]) {
+				continue
+			}
+			if err := try(n); err != nil {
+				return false, err
+			}
+		}
+	} else {
+		for _, n := range p.classes.first() {
+			if err := try(n); err != nil {
+				return false, err
+			}
 		}
 	}
 	if len(fitting) == 0 {
@@ -195,7 +201,58 @@ func (p *pass) anywhere(pod Pod, within func(*Node) bool) (bool, error) {
 			return false, err
 		}
 	}
-	return true, p.s.Bind(pod, best)
+	return true, p.bind(pod, best)
+}
+
+// bind puts the pod on the node and moves the node to the class of what is left of it.
+func (p *pass) bind(pod Pod, node int) error {
+	if err := p.s.Bind(pod, node); err != nil {
+		return err
+	}
+	p.classes.move(node, p.s.alike(node))
+	return nil
+}
+
+// classes keeps nodes together that any pod which does not look at other pods finds
+// equal, so that one of each is asked.
+type classes struct {
+	keyOf   []string // by node
+	members map[string][]int
+}
+
+func newClasses(s *Session) *classes {
+	c := &classes{keyOf: make([]string, len(s.Nodes)), members: map[string][]int{}}
+	for n := range s.Nodes {
+		c.keyOf[n] = s.alike(n)
+		c.members[c.keyOf[n]] = append(c.members[c.keyOf[n]], n)
+	}
+	return c
+}
+
+func (c *classes) move(node int, key string) {
+	from := c.members[c.keyOf[node]]
+	if i, ok := slices.BinarySearch(from, node); ok {
+		from = slices.Delete(from, i, i+1)
+	}
+	if len(from) == 0 {
+		delete(c.members, c.keyOf[node])
+	} else {
+		c.members[c.keyOf[node]] = from
+	}
+	c.keyOf[node] = key
+	to := c.members[key]
+	i, _ := slices.BinarySearch(to, node)
+	c.members[key] = slices.Insert(to, i, node)
+}
+
+// first is the first node of each class, in order.
+func (c *classes) first() []int {
+	out := make([]int, 0, len(c.members))
+	for _, nodes := range c.members {
+		out = append(out, nodes[0])
+	}
+	slices.Sort(out)
+	return out
 }
 
 // alike is equal for nodes that any pod which does not look at other pods finds equal.
@@ -289,7 +346,9 @@ func (p *pass) intrudeWhole(u *Unit) error {
 	}
 	if len(p.out.Intruders)-before < u.Need() {
 		p.out.Intruders = p.out.Intruders[:before]
-		return p.s.Rollback(mark)
+		err := p.s.Rollback(mark)
+		p.classes = newClasses(p.s)
+		return err
 	}
 	return nil
 }

@@ -246,6 +246,8 @@ func (s *Session) addNodes(nodes []*corev1.Node, daemons []daemon, bound map[str
 		}
 		pods := bound[n.Name]
 		switch {
+		case !grouped && nodegroups.Unready(n):
+			n = closed(n)
 		case grouped && (at.state == nodegroups.Failed || at.state == nodegroups.Deleting):
 			n = closed(n)
 		case grouped && at.state == nodegroups.Upcoming:

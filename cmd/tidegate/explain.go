@@ -1,10 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"tidegate.io/autoscaler/api/v1alpha1"
 	"tidegate.io/autoscaler/plan"
 )
 
@@ -22,7 +26,7 @@ has to do with each pending gang.`,
   tidegate explain --example h100-spot
   tidegate explain --cluster dump.yaml --config tidegate.yaml train/llama-0`,
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) != 1 {
+			if len(args) != 1 || args[0] == "" {
 				return fmt.Errorf("explain takes one name: NAMESPACE/NAME of a gang or pod, or a node group\nRun '%s --help' for examples", c.CommandPath())
 			}
 			return nil
@@ -35,7 +39,7 @@ has to do with each pending gang.`,
 			if err != nil {
 				return err
 			}
-			x, err := decide(c.Context(), s, func() (*plan.Explanation, error) {
+			x, err := await(c.Context(), s, "deciding", func() (*plan.Explanation, error) {
 				return plan.Explain(q.snap, q.configuration, q.now, args[0])
 			})
 			if err != nil {
@@ -54,43 +58,78 @@ func (v *view) explanation(x *plan.Explanation) {
 	v.wrapped("  ", x.Message)
 	v.facts(x.Facts)
 	if len(x.Options) > 0 {
-		fmt.Fprintln(v.w)
-		v.title("%d options for it alone", len(x.Options))
-		var rows [][]string
-		for _, o := range x.Options {
-			name, domain, mark := o.NodeGroup, o.Domain, ""
-			if name == "" {
-				name = "(existing nodes)"
-			}
-			if o.NewDomain {
-				domain += " (new)"
-			}
-			if o.Chosen {
-				mark = "✓"
-			}
-			why := o.Message
-			if o.Reason != "" {
-				why = string(o.Reason) + ": " + why
-			}
-			buys, cost := "-", "-"
-			if o.Serves {
-				buys, cost = fmt.Sprintf("+%d", o.Nodes), dollars(o.CostPerHour)
-			}
-			rows = append(rows, []string{mark, name, domain, fmt.Sprint(o.Pods), buys, cost, why})
-		}
-		v.table([]string{"", "node group", "domain", "pods", "nodes", "cost/h", "why"}, rows)
+		v.section("%s for it alone", plural(len(x.Options), "option"))
+		v.table([]string{"", "node group", "domain", "pods", "add", "cost", "why"}, optionRows(x.Options))
 	}
 	if len(x.Gangs) > 0 {
-		fmt.Fprintln(v.w)
-		v.title("What it has to do with what waits")
-		var rows [][]string
-		for _, g := range x.Gangs {
-			why := g.Message
-			if g.Reason != "" {
-				why = string(g.Reason) + ": " + why
-			}
-			rows = append(rows, []string{g.Gang, fmt.Sprint(g.Placed), why})
-		}
-		v.table([]string{"gang", "pods here", "why"}, limitRows(rows, 40))
+		v.section("What it does for each pending gang")
+		v.table([]string{"gang", "pods on it", "why"}, limitRows(gangRows(x.Gangs), mostGangs))
 	}
+}
+
+// mostGangs is how many lines about gangs the explanation of a node group has.
+const mostGangs = 40
+
+// optionRows has a row for each option; those that differ in nothing but the domain, or
+// nothing but the node group, share one.
+func optionRows(options []plan.ExplainedOption) []row {
+	var rows []row
+	for _, o := range options {
+		domain, mark := o.Domain, ""
+		if o.NewDomain {
+			domain = "(new)"
+		}
+		if o.Chosen {
+			mark = "✓"
+		}
+		add, cost := "-", "-"
+		if o.Serves {
+			add, cost = fmt.Sprintf("+%d", o.Nodes), sum(o.CostPerHour)
+		}
+		rows = append(rows, row{mark, cmp.Or(o.NodeGroup, "(existing nodes)"), domain, fmt.Sprint(o.Pods), add, cost, because(o.Reason, o.Message)})
+	}
+	return foldRows(foldRows(rows, 2), 1)
+}
+
+// gangRows has a row for each answer that a group has for gangs.
+func gangRows(gangs []plan.ExplainedGang) []row {
+	placed := map[string]int{}
+	for _, g := range gangs {
+		placed[because(g.Reason, g.Message)] += g.Placed
+	}
+	var rows []row
+	for _, g := range gangs {
+		why := because(g.Reason, g.Message)
+		rows = append(rows, row{g.Gang, fmt.Sprint(placed[why]), why})
+	}
+	return foldRows(rows, 0)
+}
+
+func because(reason v1alpha1.Code, message string) string {
+	if reason == "" {
+		return message
+	}
+	return string(reason) + ": " + message
+}
+
+// foldRows makes one row of those that are equal but for one column, which then lists
+// what they held.
+func foldRows(rows []row, column int) []row {
+	var out []row
+	held := map[string][]string{}
+	for _, r := range rows {
+		rest := slices.Clone(r)
+		rest[column] = ""
+		key := strings.Join(rest, "\n")
+		if held[key] == nil {
+			out = append(out, rest)
+		}
+		if !slices.Contains(held[key], r[column]) {
+			held[key] = append(held[key], r[column])
+		}
+	}
+	for _, r := range out {
+		r[column] = list(held[strings.Join(r, "\n")], 3)
+	}
+	return out
 }

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -16,10 +19,11 @@ import (
 
 func newImport(s streams) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "import",
-		Short: "Turn a public trace into a cluster dump and a configuration",
-		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:     "import",
+		Short:   "Turn a public trace into a cluster dump and a configuration",
+		Example: `  tidegate import openb --pods openb_pod_list_default.csv --nodes openb_node_list_all_node.csv -o openb`,
+		Args:    noArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newImportOpenb(s))
 	return c
@@ -46,68 +50,89 @@ The trace has no prices. The defaults are made of a price for each vCPU, GiB and
 --prices FILE (YAML: GPU model or node group to dollars an hour) overrides them.`,
 		Example: `  tidegate import openb --pods openb_pod_list_default.csv --nodes openb_node_list_all_node.csv -o openb
   tidegate plan --cluster openb/cluster.json --config openb/config.yaml`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if f.pods == "" || f.nodes == "" || f.dir == "" {
+				return fmt.Errorf("--pods, --nodes and -o are needed\nRun '%s --help' for the flags", c.CommandPath())
+			}
 			var at *int64
 			if c.Flags().Changed("at") {
 				at = &f.at
 			}
-			return importOpenb(s, f, at)
+			return importOpenb(c.Context(), s, f, at)
 		},
 	}
-	c.Flags().StringVar(&f.pods, "pods", "", "pod list of the trace (CSV), or - for standard input")
-	c.Flags().StringVar(&f.nodes, "nodes", "", "node list of the trace (CSV)")
-	c.Flags().StringVar(&f.prices, "prices", "", "YAML file: GPU model or node group to dollars an hour")
-	c.Flags().StringVar(&f.gpu, "gpu", string(openb.Whole), "fractions of a GPU: whole (round up to one) or share (each device offered ten times)")
-	c.Flags().Int64Var(&f.at, "at", 0, "second of the trace; absent: everything pending at once")
-	c.Flags().StringVarP(&f.dir, "output", "o", "", "folder to write cluster.json and config.yaml to")
-	for _, name := range []string{"pods", "nodes", "output"} {
-		// The flags exist: marking them cannot fail.
-		_ = c.MarkFlagRequired(name)
-	}
+	c.Flags().StringVar(&f.pods, "pods", "", "pod list of the trace, a CSV `FILE` or - for standard input")
+	c.Flags().StringVar(&f.nodes, "nodes", "", "node list of the trace, a CSV `FILE` or - for standard input")
+	c.Flags().StringVar(&f.prices, "prices", "", "YAML `FILE`: GPU model or node group to dollars an hour")
+	c.Flags().StringVar(&f.gpu, "gpu", string(openb.Whole), "`MODE` of fractions of a GPU: whole (round up to one) or share (each device offered ten times)")
+	c.Flags().Int64Var(&f.at, "at", 0, "`SECOND` of the trace; absent: everything pending at once")
+	c.Flags().StringVarP(&f.dir, "output", "o", "", "`DIR` to write cluster.json and config.yaml to")
 	return c
 }
 
-func importOpenb(s streams, f openbFlags, at *int64) error {
+func importOpenb(ctx context.Context, s streams, f openbFlags, at *int64) error {
+	if f.pods == "-" && f.nodes == "-" {
+		return fmt.Errorf("standard input (-) can be read once, not by both --pods and --nodes")
+	}
 	opts := openb.Options{At: at, GPU: openb.Mode(f.gpu)}
+	r, err := await(ctx, s, "reading the trace", func() (*openb.Result, error) { return readOpenb(s, f, opts) })
+	if err != nil {
+		return err
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(s.err, "warning: %s\n", clean(w))
+	}
+	if err := writeImport(f.dir, r); err != nil {
+		return err
+	}
+	when := ""
+	if at != nil {
+		when = " --at " + moment(openb.DecisionTime(opts))
+	}
+	_, err = fmt.Fprintf(s.out, "Wrote %s (%d pending, %d running; %d ask for a part of a GPU) and %s of %s.\nNext: tidegate plan --cluster %s --config %s%s\n",
+		plural(len(r.Pods), "pod"), r.Counts.Pending, r.Counts.Running, r.Counts.Fractional, plural(r.Counts.Machines, "machine"), plural(r.Counts.NodeGroups, "shape"),
+		quote(filepath.Join(f.dir, clusterFile)), quote(filepath.Join(f.dir, configFile)), when)
+	if err != nil {
+		return internalError{fmt.Errorf("write the result: %w", err)}
+	}
+	return nil
+}
+
+// readOpenb reads the trace and the prices.
+func readOpenb(s streams, f openbFlags, opts openb.Options) (*openb.Result, error) {
+	var err error
 	if f.prices != "" {
-		var err error
 		if opts.Prices, err = readPrices(f.prices); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	pods, err := readFile(f.pods, s.in)
 	if err != nil {
-		return fmt.Errorf("--pods: %w", err)
+		return nil, fileError("--pods", err)
 	}
 	nodes, err := readFile(f.nodes, s.in)
 	if err != nil {
-		return fmt.Errorf("--nodes: %w", err)
+		return nil, fileError("--nodes", err)
 	}
-	r, err := openb.Import(strings.NewReader(string(pods)), strings.NewReader(string(nodes)), f.pods, f.nodes, opts)
-	if err != nil {
-		return err
+	return openb.Import(bytes.NewReader(pods), bytes.NewReader(nodes), sourceName(f.pods), sourceName(f.nodes), opts)
+}
+
+// quote makes one word of a path for the shell.
+func quote(path string) string {
+	safe := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-+=:,@%", r)
 	}
-	if err := writeImport(f.dir, r); err != nil {
-		return internalError{err}
+	if strings.IndexFunc(path, func(r rune) bool { return !safe(r) }) < 0 {
+		return path
 	}
-	for _, w := range r.Warnings {
-		fmt.Fprintf(s.err, "warning: %s\n", w)
-	}
-	fmt.Fprintf(s.out, "%d pods (%d pending, %d running, %d that ask for a part of a GPU), %d machines of %d shapes\n",
-		len(r.Pods), r.Counts.Pending, r.Counts.Running, r.Counts.Fractional, r.Counts.Machines, r.Counts.NodeGroups)
-	when := ""
-	if at != nil {
-		when = " --at " + openb.DecisionTime(opts).Format(time.RFC3339)
-	}
-	fmt.Fprintf(s.out, "Next: tidegate plan --cluster %s --config %s%s\n", filepath.Join(f.dir, "cluster.json"), filepath.Join(f.dir, "config.yaml"), when)
-	return nil
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 func readPrices(path string) (map[string]configv1alpha1.MicroDollars, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("--prices: %w", err)
+		return nil, fileError("--prices", err)
 	}
 	var out map[string]configv1alpha1.MicroDollars
 	if err := yaml.UnmarshalStrict(data, &out); err != nil {
@@ -116,26 +141,35 @@ func readPrices(path string) (map[string]configv1alpha1.MicroDollars, error) {
 	return out, nil
 }
 
-// writeImport writes both files whole or not at all.
+// The files that an import writes.
+const (
+	clusterFile = "cluster.json"
+	configFile  = "config.yaml"
+)
+
+// writeImport writes each file whole or not at all.
 func writeImport(dir string, r *openb.Result) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
+		return fileError("-o", err)
 	}
 	config, err := r.Configuration.Marshal()
 	if err != nil {
-		return err
+		return internalError{err}
 	}
-	var dump strings.Builder
+	var dump bytes.Buffer
 	if err := openb.WriteDump(&dump, r.Objects()...); err != nil {
-		return err
+		return internalError{err}
 	}
-	for name, data := range map[string]string{"cluster.json": dump.String(), "config.yaml": string(config)} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path+".tmp", []byte(data), 0o644); err != nil {
-			return err
+	for _, file := range []struct {
+		name string
+		data []byte
+	}{{clusterFile, dump.Bytes()}, {configFile, config}} {
+		path := filepath.Join(dir, file.name)
+		if err := os.WriteFile(path+".tmp", file.data, 0o644); err != nil {
+			return internalError{err}
 		}
 		if err := os.Rename(path+".tmp", path); err != nil {
-			return err
+			return internalError{errors.Join(err, os.Remove(path+".tmp"))}
 		}
 	}
 	return nil

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -27,9 +27,9 @@ type inputFlags struct {
 }
 
 func (f *inputFlags) register(c *cobra.Command) {
-	c.Flags().StringArrayVar(&f.cluster, "cluster", nil, "cluster dump: a YAML or JSON file, a directory of them, or - for standard input; may be repeated")
-	c.Flags().StringVar(&f.config, "config", "", "configuration file (AutoscalerConfiguration)")
-	c.Flags().StringVar(&f.at, "at", "", "decision time, RFC3339; back-offs, dates and ages are reckoned from it (default now)")
+	c.Flags().StringArrayVar(&f.cluster, "cluster", nil, "cluster dump: `PATH` of a YAML or JSON file or of a directory of them, or - for standard input; may be repeated")
+	c.Flags().StringVar(&f.config, "config", "", "configuration `FILE` (AutoscalerConfiguration), or - for standard input")
+	c.Flags().StringVar(&f.at, "at", "", "decision `TIME`, RFC3339; back-offs, dates and ages are reckoned from it (default now)")
 	c.Flags().BoolVar(&f.example, "example", false, "use the built-in example instead of --cluster and --config")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say on standard error what is read and how long it takes")
 }
@@ -46,12 +46,26 @@ func (f *inputFlags) load(c *cobra.Command, s streams) (*question, error) {
 	if err := f.check(c); err != nil {
 		return nil, err
 	}
-	q := &question{}
-	var err error
-	if q.now, err = f.time(); err != nil {
+	now, err := f.time()
+	if err != nil {
 		return nil, err
 	}
 	began := time.Now()
+	// Standard input may block for ever: an interrupt must not wait for it.
+	q, err := await(c.Context(), s, "reading the input", func() (*question, error) { return f.read(s, now) })
+	if err != nil {
+		return nil, err
+	}
+	f.warn(q, s)
+	if f.verbose {
+		fmt.Fprintf(s.err, "read %s and %s in %s\n", plural(len(q.snap.Nodes()), "node"), plural(len(q.snap.Pods()), "pod"), time.Since(began).Round(time.Millisecond))
+	}
+	return q, nil
+}
+
+func (f *inputFlags) read(s streams, now time.Time) (*question, error) {
+	q := &question{now: now}
+	var err error
 	if f.example {
 		q.snap, q.configuration, err = exampleInput()
 		return q, err
@@ -59,16 +73,21 @@ func (f *inputFlags) load(c *cobra.Command, s streams) (*question, error) {
 	if q.configuration, err = f.loadConfig(s); err != nil {
 		return nil, err
 	}
-	if q.snap, err = readCluster(f.cluster, s.in); err != nil {
-		return nil, err
-	}
+	q.snap, err = readCluster(f.cluster, s.in)
+	return q, err
+}
+
+// warn says what is doubtful about the input.
+func (f *inputFlags) warn(q *question, s streams) {
 	for _, w := range q.snap.Warnings() {
-		fmt.Fprintf(s.err, "warning: %s\n", w)
+		fmt.Fprintf(s.err, "warning: %s\n", clean(w.String()))
 	}
-	if f.verbose {
-		fmt.Fprintf(s.err, "read %d nodes and %d pods in %s\n", len(q.snap.Nodes()), len(q.snap.Pods()), time.Since(began).Round(time.Millisecond))
+	if len(q.snap.Nodes()) == 0 && len(q.snap.Pods()) == 0 {
+		fmt.Fprintln(s.err, "warning: --cluster holds no nodes and no pods")
 	}
-	return q, nil
+	if f.config == "" && !f.example {
+		fmt.Fprintln(s.err, "warning: no --config: there are no node groups, so nothing can be bought")
+	}
 }
 
 func (f *inputFlags) check(c *cobra.Command) error {
@@ -77,6 +96,15 @@ func (f *inputFlags) check(c *cobra.Command) error {
 		return fmt.Errorf("--example stands for --cluster and --config; give one or the other")
 	case !f.example && len(f.cluster) == 0:
 		return fmt.Errorf("--cluster is needed: a dump such as `kubectl get nodes,pods -A -o yaml` writes (or try --example)\nRun '%s --help' for the flags", c.CommandPath())
+	}
+	readers := 0
+	for _, path := range append([]string{f.config}, f.cluster...) {
+		if path == "-" {
+			readers++
+		}
+	}
+	if readers > 1 {
+		return fmt.Errorf("standard input (-) can be read once, not %d times, by --cluster and --config", readers)
 	}
 	return nil
 }
@@ -99,17 +127,21 @@ func (f *inputFlags) loadConfig(s streams) (*configv1alpha1.AutoscalerConfigurat
 	if f.config == "" {
 		c := &configv1alpha1.AutoscalerConfiguration{}
 		configv1alpha1.SetDefaults(c)
-		fmt.Fprintln(s.err, "warning: no --config: there are no node groups, so nothing can be bought")
 		return c, nil
-	}
-	if f.config == "-" && slices.Contains(f.cluster, "-") {
-		return nil, fmt.Errorf("--config and --cluster cannot both be standard input")
 	}
 	data, err := readFile(f.config, s.in)
 	if err != nil {
-		return nil, fmt.Errorf("--config: %w", err)
+		return nil, fileError("--config", err)
 	}
-	return configv1alpha1.Load(data, cmp.Or(f.config, "-"))
+	return configv1alpha1.Load(data, sourceName(f.config))
+}
+
+// sourceName is what messages call a path.
+func sourceName(path string) string {
+	if path == "-" {
+		return "standard input"
+	}
+	return path
 }
 
 // readCluster reads files, directories and standard input into one snapshot.
@@ -117,14 +149,14 @@ func readCluster(paths []string, in io.Reader) (*snapshot.Snapshot, error) {
 	b := snapshot.NewBuilder()
 	for _, path := range paths {
 		if path == "-" {
-			if err := b.Read(in, "standard input"); err != nil {
+			if err := b.Read(in, sourceName(path)); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		files, err := manifests(path)
 		if err != nil {
-			return nil, fmt.Errorf("--cluster: %w", err)
+			return nil, fileError("--cluster", err)
 		}
 		for _, file := range files {
 			if err := readInto(b, file); err != nil {
@@ -138,10 +170,9 @@ func readCluster(paths []string, in io.Reader) (*snapshot.Snapshot, error) {
 func readInto(b *snapshot.Builder, file string) error {
 	f, err := os.Open(file)
 	if err != nil {
-		return fmt.Errorf("--cluster: %w", err)
+		return fileError("--cluster", err)
 	}
-	defer f.Close()
-	return b.Read(f, file)
+	return errors.Join(b.Read(f, file), f.Close())
 }
 
 // manifests are the YAML and JSON files below a directory in name order, or the file

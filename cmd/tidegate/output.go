@@ -21,7 +21,7 @@ const (
 type outputFlags struct{ format string }
 
 func (f *outputFlags) register(c *cobra.Command) {
-	c.Flags().StringVarP(&f.format, "output", "o", formatTable, "output format: table, json or yaml")
+	c.Flags().StringVarP(&f.format, "output", "o", formatTable, "output `FORMAT`: table, json or yaml")
 	// The flag exists: registering its completion cannot fail.
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{formatTable, formatJSON, formatYAML}, cobra.ShellCompDirectiveNoFileComp))
 }

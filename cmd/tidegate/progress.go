@@ -16,17 +16,28 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// decide runs a pure computation. On a terminal it shows that work goes on once that
-// takes over a second; an interrupt ends the wait at once: nothing was changed anywhere.
-func decide[T any](ctx context.Context, s streams, work func() (T, error)) (T, error) {
+// await runs work that changes nothing. On a terminal it shows that work goes on once
+// that takes over a second; an interrupt ends the wait at once and leaves the work behind.
+func await[T any](ctx context.Context, s streams, doing string, work func() (T, error)) (T, error) {
+	var zero T
+	interrupted := fmt.Errorf("%w while %s; nothing was changed", errInterrupted, doing)
+	if ctx.Err() != nil {
+		return zero, interrupted
+	}
 	type answer struct {
 		value T
 		err   error
 	}
 	done := make(chan answer, 1)
 	go func() {
-		v, err := work()
-		done <- answer{v, err}
+		var a answer
+		defer func() {
+			if p := recover(); p != nil {
+				a.err = asPanic(p)
+			}
+			done <- a
+		}()
+		a.value, a.err = work()
 	}()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -37,12 +48,11 @@ func decide[T any](ctx context.Context, s streams, work func() (T, error)) (T, e
 			return a.value, a.err
 		case <-ctx.Done():
 			clearLine(s.err, seconds)
-			var zero T
-			return zero, internalError{fmt.Errorf("interrupted while deciding; nothing was changed")}
+			return zero, interrupted
 		case <-tick.C:
 			seconds++
 			if isTerminal(s.err) {
-				fmt.Fprintf(s.err, "\rdeciding… %ds", seconds)
+				fmt.Fprintf(s.err, "\r%s… %ds", doing, seconds)
 			}
 		}
 	}

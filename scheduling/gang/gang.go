@@ -131,9 +131,9 @@ type collected struct {
 
 func (c *collected) add(p *corev1.Pod) {
 	switch {
+	case p.DeletionTimestamp != nil: // on its way out: neither waits nor counts
 	case p.Spec.NodeName != "":
 		c.Bound = append(c.Bound, p)
-	case p.DeletionTimestamp != nil:
 	default:
 		c.Pending = append(c.Pending, p)
 		if len(p.Spec.SchedulingGates) > 0 {

@@ -211,8 +211,7 @@ func (l *Ledger) Next(group int, given map[string]string, prefix string) map[str
 	if len(levels) == 0 {
 		return nil
 	}
-	out := map[string]string{}
-	maps.Copy(out, given)
+	out := l.around(group, given)
 	for i, level := range slices.Backward(levels) {
 		if _, ok := out[level.Key]; ok {
 			continue
@@ -230,6 +229,19 @@ func (l *Ledger) Next(group int, given map[string]string, prefix string) map[str
 			out[v.Key] = l.freshValue(v.Key, prefix)
 		}
 	}
+	return out
+}
+
+// around adds to given domains those that they lie in, where nodes of the group are in
+// them already.
+func (l *Ledger) around(group int, given map[string]string) map[string]string {
+	out := map[string]string{}
+	for i, level := range l.groups[group].Levels {
+		if o := l.own[group][i][given[level.Key]]; o != nil {
+			maps.Copy(out, o.labels)
+		}
+	}
+	maps.Copy(out, given)
 	return out
 }
 

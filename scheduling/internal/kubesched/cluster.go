@@ -129,8 +129,8 @@ func (c *Cluster) build(h *handle, scoring Scoring) error {
 		if err != nil {
 			continue // Plugins without a part in filtering or scoring need a live scheduler.
 		}
-		if s, ok := p.(fwk.ScorePlugin); ok && e.Weight > 0 {
-			c.scores = append(c.scores, weighted{plugin: s, weight: int64(e.Weight)})
+		if s, ok := p.(fwk.ScorePlugin); ok {
+			c.scores = append(c.scores, weighted{plugin: s, weight: int64(max(e.Weight, 1))})
 		}
 	}
 	return nil
@@ -188,10 +188,8 @@ func (c *Cluster) AddPod(pod *corev1.Pod, node string) error {
 // podInfo parses the pod's affinity as far as it parses: the scheduler, too, lives with
 // pods that the API server let through.
 func podInfo(pod *corev1.Pod) *framework.PodInfo {
-	p, err := framework.NewPodInfo(pod)
-	if err != nil || p == nil {
-		return &framework.PodInfo{Pod: pod}
-	}
+	// The error concerns terms that do not parse; the others are in the result.
+	p, _ := framework.NewPodInfo(pod)
 	return p
 }
 

@@ -39,6 +39,11 @@ func (w *packer) lowerBound(pr *problem, price []configv1alpha1.MicroDollars) co
 	if most == 0 || !slices.ContainsFunc(pr.need, func(n int64) bool { return n > 0 }) {
 		return 0
 	}
+	if pr.kinds() > manyKinds {
+		u := priced.byRoom()
+		best := max(priced.value(u), priced.value(priced.scaled(u)))
+		return configv1alpha1.MicroDollars(priced.roundToPrices(best))
+	}
 	var best int64
 	for _, bins := range [][]bin{priced.bins, onlyNew(priced.bins)} {
 		if len(bins) > manyExisting+w.groups {
@@ -65,6 +70,52 @@ func (pr *problem) roundToPrices(bound int64) int64 {
 		}
 	}
 	return roundUp(bound, common)
+}
+
+// byRoom prices kinds by the room that they take, at the dearest prices of each dimension
+// at which no new node is worth more than it costs: a bound by sums of resources alone.
+func (pr *problem) byRoom() []int64 {
+	var total []float64
+	for k, n := range pr.need {
+		for d, r := range pr.req[k] {
+			for len(total) <= d {
+				total = append(total, 0)
+			}
+			total[d] += float64(r) * float64(n)
+		}
+	}
+	rows := make([]float64, len(total))
+	for d := range rows {
+		rows[d] = 1 // all that is needed of the dimension
+	}
+	l := newLinear(len(rows), rows)
+	most := int64(1)
+	for b := range pr.bins {
+		most = max(most, pr.bins[b].cost)
+	}
+	for b := range pr.bins {
+		c := column{cost: float64(pr.bins[b].cost) / float64(most)}
+		for d, n := range pr.bins[b].free {
+			if n > 0 && total[d] > 0 && !pr.bins[b].existing {
+				c.rows = append(c.rows, d)
+				c.vals = append(c.vals, float64(n)/total[d])
+			}
+		}
+		l.add(c)
+	}
+	l.solve(1000)
+	l.duals()
+	u := make([]int64, len(pr.need))
+	for k := range u {
+		var v float64
+		for d, r := range pr.req[k] {
+			if total[d] > 0 {
+				v += float64(l.y[d] * (float64(r) / total[d]))
+			}
+		}
+		u[k] = int64(min(max(v, 0), 1) * float64(most))
+	}
+	return u
 }
 
 func onlyNew(bins []bin) []bin {

@@ -57,8 +57,9 @@ type estimator struct {
 	packer *packer
 	weight []int64 // by group: what one node costs in the objective
 	base   usage   // the cluster without what this decision buys
-	next   []int   // by kind: the first node that may still hold one more
+	next   []int   // by cursor: the first node that may still hold one more pod of a kind
 	fixed  int     // nodes of the session that no rollback of this decision removes
+	start  int     // the session's mark at the start of the decision
 }
 
 // usage is what the limits count.
@@ -81,7 +82,7 @@ func Estimate(in Input) (*Result, error) {
 	}
 	// 3. Usually everything fits together, and then no order matters.
 	start := e.s.Mark()
-	e.fixed = len(e.s.Nodes)
+	e.fixed, e.start = len(e.s.Nodes), start
 	all, err := e.together(possible, start)
 	if err != nil {
 		return nil, err
@@ -107,8 +108,8 @@ func Estimate(in Input) (*Result, error) {
 }
 
 func newEstimator(in Input) *estimator {
-	e := &estimator{Input: in, s: in.Session, next: make([]int, len(in.Session.Kinds))}
-	e.packer = &packer{budget: in.Budget, stats: &e.result.Stats, groups: len(e.s.Groups)}
+	e := &estimator{Input: in, s: in.Session, next: make([]int, 2*len(in.Session.Kinds))}
+	e.packer = &packer{budget: in.Budget, stats: &e.result.Stats, groups: len(e.s.Groups), rank: e.ranks()}
 	e.base = usage{accelerators: map[string]int64{}, nodes: int64(len(e.s.Nodes))}
 	for i := range e.s.Groups {
 		g := &e.s.Groups[i]
@@ -118,7 +119,26 @@ func newEstimator(in Input) *estimator {
 		}
 		e.weight = append(e.weight, weight(e.s.Groups[i].Price, g.Priority, e.priorities(), in.Objective))
 	}
+	for n := range e.s.Nodes {
+		if name, count := e.s.ForeignAccelerators(n); count > 0 {
+			e.base.accelerators[name] += count
+		}
+	}
 	return e
+}
+
+// ranks are the positions of the groups' names among all names.
+func (e *estimator) ranks() []int {
+	var names []string
+	for g := range e.s.Groups {
+		names = append(names, e.s.Groups[g].Name)
+	}
+	slices.Sort(names)
+	out := make([]int, len(e.s.Groups))
+	for g := range e.s.Groups {
+		out[g], _ = slices.BinarySearch(names, e.s.Groups[g].Name)
+	}
+	return out
 }
 
 // priorities are the distinct group priorities, highest first.

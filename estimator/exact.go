@@ -164,7 +164,7 @@ func (s *search) finish() {
 	if !s.pr.within(p) {
 		return
 	}
-	if s.best == nil || s.pr.score(p, s.w.groups).less(s.pr.score(s.best, s.w.groups)) {
+	if s.best == nil || s.w.score(s.pr, p).less(s.w.score(s.pr, s.best)) {
 		s.best = p
 	}
 	s.bestG = min(s.bestG, s.cost)

@@ -64,6 +64,15 @@ func perNode(pr *problem, out *packing, left *remains, f fillOf, guide float64) 
 	return float64(guide*float64(unit)) / float64(filled)
 }
 
+// sizes values each kind by the largest part that it takes of the largest bin.
+func sizes(pr *problem) []float64 {
+	out := positive(pr, make([]float64, len(pr.need)))
+	for k := range out {
+		out[k] *= 1e4
+	}
+	return out
+}
+
 // positive gives kinds that the linear program thinks free a small value by their size,
 // so that they are packed all the same.
 func positive(pr *problem, value []float64) []float64 {
@@ -150,9 +159,9 @@ func (w *packer) downgrade(pr *problem, p *packing) {
 			if to.existing || b == u.bin || !cheaper(to, &pr.bins[u.bin]) || !pr.carries(b, u.take) {
 				continue
 			}
-			was, before := u.bin, pr.score(p, w.groups)
+			was, before := u.bin, w.score(pr, p)
 			u.bin = b
-			if !pr.within(p) || !pr.score(p, w.groups).less(before) {
+			if !pr.within(p) || !w.score(pr, p).less(before) {
 				u.bin = was
 			}
 		}

@@ -70,12 +70,19 @@ func (e *estimator) canOpen(group int) bool {
 }
 
 // open imagines one more node of the group, and the others of its unit, in these domains;
-// nil lets each join what is begun. It returns the first.
+// nil lets each join what is begun, a unit as a whole. It returns the first.
 func (e *estimator) open(group int, domains map[string]string) int {
+	g := &e.s.Groups[group]
+	if domains == nil && g.Unit > 1 && len(g.Topology) > 0 {
+		domains = e.s.Domains.Next(group, nil, "new")
+		if e.s.Domains.Room(group, domains) < g.Unit {
+			domains = e.s.Domains.Fresh(group, g.Topology[len(g.Topology)-1].Key, g.Unit, "new")
+		}
+	}
 	first := -1
-	for range e.s.Groups[group].Unit {
+	for range g.Unit {
 		labels := domains
-		if len(e.s.Groups[group].Topology) > 0 {
+		if len(g.Topology) > 0 {
 			labels = e.s.Domains.Next(group, domains, "new")
 		}
 		n := e.s.Open(group, labels)
@@ -160,39 +167,68 @@ func compareProducts(a, b, c, d int64) int {
 // where none does; `only`, where not nil, bounds the groups that may be opened. False
 // when some pod finds no place.
 func (e *estimator) insert(pods []scheduling.Pod, only []int) (bool, error) {
-	same := map[int]int64{}
+	// Pods that ask for the same count as alike, though each may be a kind of its own.
+	alike := map[string]int64{}
+	key := make(map[int]string, 8)
 	for _, p := range pods {
-		same[p.Kind]++
+		if _, ok := key[p.Kind]; !ok {
+			key[p.Kind] = fmt.Sprint([]int64(e.s.Kinds[p.Kind].Request))
+		}
+		alike[key[p.Kind]]++
 	}
 	for _, p := range pods {
-		ok, err := e.insertOne(p, same[p.Kind], only)
+		ok, err := e.insertOne(p, alike[key[p.Kind]], only)
 		if err != nil || !ok {
 			return false, err
 		}
-		same[p.Kind]--
+		alike[key[p.Kind]]--
 	}
 	return true, nil
 }
 
 // nodesFor are the nodes to try for a pod of the kind: those from the last that held one
 // on, because earlier ones only get fuller. For a pod that looks at other pods the
-// earlier ones come after them: what was placed since may have opened them.
+// earlier ones come after them: what was placed since may have opened them. A pod that
+// asks for no accelerator tries nodes with accelerators last.
 func (e *estimator) nodesFor(kind int) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		for n := e.next[kind]; n < len(e.s.Nodes); n++ {
-			if !yield(n) {
-				return
-			}
-		}
-		if !e.s.Kinds[kind].Dynamic {
+		if e.s.Kinds[kind].AsksAccelerator {
+			e.inTurn(kind, false, func(int) bool { return true }, yield)
 			return
 		}
-		for n := range min(e.next[kind], len(e.s.Nodes)) {
-			if !yield(n) {
+		for _, accelerators := range []bool{false, true} {
+			if !e.inTurn(kind, accelerators, func(n int) bool { return e.s.Nodes[n].Accelerators == accelerators }, yield) {
 				return
 			}
 		}
 	}
+}
+
+// cursor is the entry of next for a kind: one for nodes without and one for nodes with
+// accelerators where the kind tells them apart.
+func (e *estimator) cursor(kind int, accelerators bool) int {
+	if accelerators && !e.s.Kinds[kind].AsksAccelerator {
+		return 2*kind + 1
+	}
+	return 2 * kind
+}
+
+func (e *estimator) inTurn(kind int, accelerators bool, keep, yield func(int) bool) bool {
+	from := min(e.next[e.cursor(kind, accelerators)], len(e.s.Nodes))
+	for n := from; n < len(e.s.Nodes); n++ {
+		if keep(n) && !yield(n) {
+			return false
+		}
+	}
+	if !e.s.Kinds[kind].Dynamic {
+		return true
+	}
+	for n := range from {
+		if keep(n) && !yield(n) {
+			return false
+		}
+	}
+	return true
 }
 
 func (e *estimator) insertOne(p scheduling.Pod, same int64, only []int) (bool, error) {
@@ -202,11 +238,11 @@ func (e *estimator) insertOne(p scheduling.Pod, same int64, only []int) (bool, e
 			return false, err
 		}
 		if ok {
-			e.next[p.Kind] = n
+			e.next[e.cursor(p.Kind, e.s.Nodes[n].Accelerators)] = n
 			return true, e.s.Bind(p, n)
 		}
 	}
-	e.next[p.Kind] = len(e.s.Nodes)
+	e.next[e.cursor(p.Kind, false)], e.next[e.cursor(p.Kind, true)] = len(e.s.Nodes), len(e.s.Nodes)
 	groups, err := e.candidates(p.Kind, same)
 	if err != nil {
 		return false, err
@@ -222,7 +258,7 @@ func (e *estimator) insertOne(p scheduling.Pod, same int64, only []int) (bool, e
 			return false, err
 		}
 		if ok {
-			e.next[p.Kind] = n
+			e.next[e.cursor(p.Kind, e.s.Nodes[n].Accelerators)] = n
 			return true, e.s.Bind(p, n)
 		}
 		if err := e.s.Rollback(mark); err != nil {
@@ -232,43 +268,54 @@ func (e *estimator) insertOne(p scheduling.Pod, same int64, only []int) (bool, e
 	return false, nil
 }
 
-// ways are the sets of groups that pods which look at other pods may make grow, to be
-// tried one after the other: all, each alone, and all but each.
-func (e *estimator) ways() [][]int {
+// way is a manner of placing pods that look at other pods.
+type way struct {
+	only    []int // groups that may grow; nil for all
+	largest bool  // the largest pods first, instead of the order given
+}
+
+// probesOfWays bounds the pods times nodes up to which several ways are compared.
+const probesOfWays = 300_000
+
+// ways are to be tried one after the other: all groups, each alone, and all but each, the
+// largest pods first and in the order given.
+func (e *estimator) ways(pods []scheduling.Pod) []way {
+	out := []way{{largest: true}, {}}
+	if len(pods)*(len(e.s.Nodes)+len(pods)) > probesOfWays {
+		e.result.Stats.Truncated = true
+		return out[:1]
+	}
 	var open []int
 	for g := range e.s.Groups {
 		if e.canOpen(g) {
 			open = append(open, g)
 		}
 	}
-	out := [][]int{nil}
-	for _, g := range open {
-		out = append(out, []int{g})
-	}
-	for i := range open {
+	for i, g := range open {
+		out = append(out, way{only: []int{g}, largest: true}, way{only: []int{g}})
 		if len(open) > 2 {
-			out = append(out, slices.Delete(slices.Clone(open), i, i+1))
+			out = append(out, way{only: slices.Delete(slices.Clone(open), i, i+1), largest: true})
 		}
 	}
 	return out
 }
 
-// placeDynamic tries several sets of groups that may grow, the cheapest group pod by pod
-// within each, and keeps the cheapest way that places all.
+// placeDynamic tries several ways, the cheapest group pod by pod within each, and keeps
+// the cheapest that places all.
 func (e *estimator) placeDynamic(pods []scheduling.Pod) (bool, error) {
-	ways := e.ways()
 	mark, saved := e.s.Mark(), slices.Clone(e.next)
-	best, bestCost, cost := -1, score{}, e.total().cost
-	for i, way := range ways {
-		ok, err := e.insert(pods, way)
+	best, bestCost, cost := way{}, score{}, e.total().cost
+	found := false
+	for _, w := range e.ways(pods) {
+		ok, err := e.insertBy(w, pods)
 		e.result.Stats.Options++
 		if err == nil && ok {
 			c := e.total()
 			if c.cost == cost {
 				return true, nil // Nothing had to be bought.
 			}
-			if best < 0 || c.less(bestCost) {
-				best, bestCost = i, c
+			if !found || c.less(bestCost) {
+				best, bestCost, found = w, c, true
 			}
 		}
 		e.next = slices.Clone(saved)
@@ -279,10 +326,17 @@ func (e *estimator) placeDynamic(pods []scheduling.Pod) (bool, error) {
 			return false, err
 		}
 	}
-	if best < 0 {
+	if !found {
 		return false, nil
 	}
-	return e.insert(pods, ways[best])
+	return e.insertBy(best, pods)
+}
+
+func (e *estimator) insertBy(w way, pods []scheduling.Pod) (bool, error) {
+	if w.largest {
+		pods = e.largestFirst(pods)
+	}
+	return e.insert(pods, w.only)
 }
 
 // total scores all that this decision has opened so far.
@@ -293,7 +347,7 @@ func (e *estimator) total() score {
 		if n == 0 {
 			continue
 		}
-		s.first[g] = n
+		s.first[e.packer.rank[g]] = n
 		s.groups++
 		s.cost += n * e.weight[g]
 		for i, t := range e.tie(g) {

@@ -16,7 +16,7 @@ func (e *estimator) inOrder(units []int, mark int) ([]Refusal, error) {
 	var accepted, refused []int
 	extras := map[int][]scheduling.Pod{}
 	full := map[string]bool{} // signatures that no longer fit
-	repairs := e.Budget.Repairs
+	repairs := e.repairs(units)
 	for _, i := range units {
 		u := &e.s.Units[i]
 		sig := e.signature(u)
@@ -56,6 +56,15 @@ func (e *estimator) inOrder(units []int, mark int) ([]Refusal, error) {
 	}
 	out = append(out, more...)
 	return out, e.packAgain(accepted, extras, mark)
+}
+
+// repairs is how often everything may be packed anew: less often the more there is.
+func (e *estimator) repairs(units []int) int {
+	pods := 1
+	for _, i := range units {
+		pods += len(e.s.Units[i].Pods)
+	}
+	return max(min(e.Budget.Repairs, 20000/pods), 2)
 }
 
 // tryAgain gives refused units that look at other pods another chance for as long as one
@@ -210,8 +219,8 @@ func (e *estimator) packMinimums(units []int, extras map[int][]scheduling.Pod) (
 	return e.packAll(packed)
 }
 
-// packAgain packs everything accepted together and keeps the result when it is better
-// than what placing one after the other gave.
+// packAgain packs everything accepted together and keeps the result when it buys fewer
+// accelerators than placing one after the other did, or as many and is better.
 func (e *estimator) packAgain(accepted []int, extras map[int][]scheduling.Pod, mark int) error {
 	before, was := e.capture(), e.total()
 	if err := e.rewind(mark); err != nil {
@@ -221,7 +230,9 @@ func (e *estimator) packAgain(accepted []int, extras map[int][]scheduling.Pod, m
 	if err != nil {
 		return err
 	}
-	if ok && e.total().less(was) {
+	// Fewer accelerators are better whatever they cost: one after the other, pods without
+	// accelerators may have taken room for which an accelerator group then had to grow.
+	if now := e.total(); ok && (now.tie[0] < was.tie[0] || now.tie[0] == was.tie[0] && now.less(was)) {
 		return nil
 	}
 	if err := e.rewind(mark); err != nil {
@@ -233,7 +244,7 @@ func (e *estimator) packAgain(accepted []int, extras map[int][]scheduling.Pod, m
 // saved is all that a decision did to the session since a mark.
 type saved struct {
 	opened []openedNode
-	binds  []bound
+	binds  []scheduling.Placement
 	next   []int
 }
 
@@ -242,23 +253,20 @@ type openedNode struct {
 	labels map[string]string
 }
 
-type bound struct {
-	node int
-	pod  scheduling.Pod
-}
-
 // capture records what was done since the decision began. Nodes opened before it (to
 // reach a minimum size) are already there when it is restored.
-func (e *estimator) capture() saved {
-	out := saved{next: slices.Clone(e.next)}
-	for n := range e.s.Nodes {
+func (e *estimator) capture() saved { return e.captureSince(e.start, e.fixed) }
+
+// captureSince records what was bound since a mark, and opened from this node on.
+func (e *estimator) captureSince(mark, first int) saved {
+	return saved{next: slices.Clone(e.next), opened: e.openedSince(first), binds: e.s.BoundSince(mark)}
+}
+
+func (e *estimator) openedSince(first int) []openedNode {
+	var out []openedNode
+	for n := first; n < len(e.s.Nodes); n++ {
 		node := &e.s.Nodes[n]
-		if n >= e.fixed {
-			out.opened = append(out.opened, openedNode{group: node.Group, labels: e.promised(node)})
-		}
-		for _, p := range node.Placed {
-			out.binds = append(out.binds, bound{node: n, pod: p})
-		}
+		out = append(out, openedNode{group: node.Group, labels: e.promised(node)})
 	}
 	return out
 }
@@ -277,7 +285,7 @@ func (e *estimator) restore(s saved) error {
 		e.s.Open(o.group, maps.Clone(o.labels))
 	}
 	for _, b := range s.binds {
-		if err := e.s.Bind(b.pod, b.node); err != nil {
+		if err := e.s.Bind(b.Pod, b.Node); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,8 @@ type packer struct {
 	budget Budget
 	stats  *Stats
 	groups int // number of node groups, for scores
+	// rank is the position of each group's name among all names.
+	rank []int
 }
 
 // manyExisting is the number of sorts of existing nodes above which they are filled
@@ -25,6 +27,9 @@ const manyExisting = 40
 func (w *packer) pack(pr *problem) *packing {
 	if len(pr.bins) == 0 || !slices.ContainsFunc(pr.need, func(n int64) bool { return n > 0 }) {
 		return &packing{left: slices.Clone(pr.need)}
+	}
+	if pr.kinds() > manyKinds {
+		return w.better(pr, nil, w.greedy(pr, sizes(pr)))
 	}
 	existing := 0
 	for i := range pr.bins {
@@ -44,6 +49,21 @@ func (w *packer) pack(pr *problem) *packing {
 		best = w.better(pr, best, w.exact(pr, m, best))
 	}
 	return best
+}
+
+// manyKinds is the number of kinds of pods above which a linear program with a row for
+// each costs more than it brings; kinds that small are many and pack well by size.
+const manyKinds = 250
+
+// kinds is the number of kinds that are needed.
+func (pr *problem) kinds() int {
+	n := 0
+	for _, need := range pr.need {
+		if need > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // packAfterFilling fills existing nodes with what would be dearest to buy for, then packs
@@ -80,7 +100,7 @@ func (w *packer) better(pr *problem, best, candidate *packing) *packing {
 	if !pr.within(candidate) {
 		candidate = w.trim(pr, candidate)
 	}
-	if best == nil || pr.score(candidate, w.groups).less(pr.score(best, w.groups)) {
+	if best == nil || w.score(pr, candidate).less(w.score(pr, best)) {
 		return candidate
 	}
 	return best

@@ -55,6 +55,10 @@ func (k *knapsack) fill(capacity []int64, allow []bool) ([]int64, float64, bool)
 	k.free = slices.Clone(capacity)
 	k.take = make([]int64, len(k.value))
 	k.steps, k.cut = 0, false
+	if len(k.order) > manyKinds {
+		k.greedyFrom(k.order[0], 0)
+		return k.best, k.bestV, false
+	}
 	k.greedyEach()
 	k.search(0, 0)
 	return k.best, k.bestV, !k.cut

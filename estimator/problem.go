@@ -58,32 +58,33 @@ func (p *packing) complete() bool {
 //  2. accelerators bought, then cpu, then memory bought (what is bought and not needed is
 //     idle),
 //  3. how many groups are touched,
-//  4. the groups themselves, in their order: the name decides in the end.
+//  4. the groups themselves, by name.
 type score struct {
 	left   int64
 	cost   int64
 	tie    [3]int64
 	groups int
-	first  []int64 // new nodes by group, for the last comparison
+	first  []int64 // new nodes by rank of the group's name, for the last comparison
 }
 
-func (pr *problem) score(p *packing, groups int) score {
-	s := score{first: make([]int64, groups)}
+func (w *packer) score(pr *problem, p *packing) score {
+	s := score{first: make([]int64, w.groups)}
 	for _, n := range p.left {
 		s.left += n
 	}
+	count := make([]int64, w.groups)
 	for _, u := range p.uses {
-		b := &pr.bins[u.bin]
-		if !b.existing {
-			s.first[b.group] += u.count
+		if b := &pr.bins[u.bin]; !b.existing {
+			count[b.group] += u.count
 		}
 	}
-	for _, b := range pr.bins {
-		if b.existing || s.first[b.group] == 0 {
+	for i := range pr.bins {
+		b := &pr.bins[i]
+		if b.existing || count[b.group] == 0 {
 			continue
 		}
-		n := roundUp(s.first[b.group], b.unit)
-		s.first[b.group] = n
+		n := roundUp(count[b.group], b.unit)
+		s.first[w.rank[b.group]] = n
 		s.cost += n * b.cost
 		for i := range s.tie {
 			s.tie[i] += n * b.tie[i]

@@ -66,13 +66,18 @@ func (e *estimator) reasons(u *scheduling.Unit, pods []scheduling.Pod, group int
 		return []v1alpha1.Reason{{Code: v1alpha1.MaxSize, Object: e.s.Groups[group].Name,
 			Text: "within the limits, pods that the scheduler serves first would take its place on any new node"}}, nil
 	}
+	if u.Required != "" {
+		return []v1alpha1.Reason{{Code: v1alpha1.TopologyDomainTooSmall, Object: e.s.Groups[group].Name,
+			Text: fmt.Sprintf("no one %s has room for it beside what was placed before it", u.Required)}}, nil
+	}
 	return e.lastResort(pods, group)
 }
 
-// usableNodes are the session's nodes on which the unit's pods could go: all, or for a
-// topology key those of no single domain, because a new domain starts empty.
+// usableNodes are the session's nodes that lessen what a unit needs: all, or none for a
+// topology key, because a new domain starts empty, and for pods that look at other pods,
+// because room alone says little.
 func (e *estimator) usableNodes(u *scheduling.Unit) []int {
-	if u.Required != "" {
+	if u.Required != "" || !e.packs(u) {
 		return nil
 	}
 	all := make([]int, len(e.s.Nodes))
@@ -88,7 +93,11 @@ func (e *estimator) maxSize(needs int64, group int) []v1alpha1.Reason {
 	if needs <= 0 || roundUp(needs, g.Unit) <= left {
 		return nil
 	}
-	text := fmt.Sprintf("needs %s, %d left (maximum %d, size %d", nodes(roundUp(needs, g.Unit)), left, g.MaxSize, g.Target)
+	most, dated := g.MostNow(e.Now)
+	text := fmt.Sprintf("needs %s, %d left (maximum %d, size %d", nodes(roundUp(needs, g.Unit)), left, most, g.Target)
+	if dated {
+		text = fmt.Sprintf("needs %s, %d left (%d on its present date, size %d", nodes(roundUp(needs, g.Unit)), left, most, g.Target)
+	}
 	if n := e.s.Opened(group); n > 0 {
 		text += fmt.Sprintf(", %d bought by this plan", n)
 	}

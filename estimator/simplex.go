@@ -108,22 +108,23 @@ func (l *linear) solve(pivots int) int {
 				enter, best, found = i, d, true
 			}
 		}
-		surplusRow := -1
-		for r := range l.covers { // the surplus of a covering row: cost 0, entry -1
-			if l.y[r] < best {
-				surplusRow, best = r, l.y[r]
+		row, mark, sign := -1, 0, 0.0
+		for r := range l.b {
+			switch {
+			case r < l.covers && l.y[r] < best: // the surplus of a covering row: cost 0, entry -1
+				row, mark, sign, best = r, surplus(r), -1, l.y[r]
+			case r >= l.covers && -l.y[r] < best: // the slack of another row: cost 0, entry 1
+				row, mark, sign, best = r, ^r, 1, -l.y[r]
 			}
 		}
-		if surplusRow < 0 && !found {
-			return n
-		}
-		if surplusRow >= 0 {
-			if !l.pivot(surplus(surplusRow), []int{surplusRow}, []float64{-1}) {
+		switch {
+		case row >= 0:
+			if !l.pivot(mark, []int{row}, []float64{sign}) {
 				return n
 			}
-			continue
-		}
-		if !l.pivot(enter, l.cols[enter].rows, l.cols[enter].vals) {
+		case !found:
+			return n
+		case !l.pivot(enter, l.cols[enter].rows, l.cols[enter].vals):
 			return n
 		}
 	}

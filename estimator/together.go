@@ -38,7 +38,7 @@ func (e *estimator) together(units []int, mark int) (bool, error) {
 		if ok && (!found || e.total().less(bestScore)) {
 			best, bestScore, found = e.capture(), e.total(), true
 		}
-		if ok && bestScore.cost == 0 || !ok && !found && len(w.apart) == 0 {
+		if ok && bestScore.cost == 0 || !ok && !found && len(w.apart)+len(w.loose) == 0 {
 			break // Nothing was bought; or no order can help.
 		}
 		if err := e.rewind(mark); err != nil {
@@ -97,7 +97,7 @@ const fewApart = 4
 // variants are the orders to try: as served, larger first, smaller first, and for few
 // units every order; and the packing first.
 func (w *work) variants() []variant {
-	if len(w.apart) == 0 {
+	if len(w.apart) == 0 && (len(w.loose) == 0 || len(w.packed) == 0) {
 		return []variant{{}}
 	}
 	bySize := slices.Clone(w.apart)
@@ -172,36 +172,88 @@ func (e *estimator) placeWhole(u *scheduling.Unit) (bool, error) {
 }
 
 // packAll packs pods by counts and puts them on nodes; false when something is left over.
-// Pods for which no accelerator group may grow come second: they may use the room that
-// is left on accelerator nodes, but have no part in how many of those there are.
+// Pods for which no accelerator group may grow have no part in how many accelerator nodes
+// there are, but may use the room that is left on them. The steps:
+//  1. what exists may hold everything;
+//  2. the others alone decide how many accelerator nodes there are;
+//  3. with those, all are packed together, or the rest after the others, whichever is better;
+//  4. where a limit left no room for the rest, all are packed at once.
 func (e *estimator) packAll(pieces []piece) (bool, error) {
-	var first, second []piece
+	leads, follows, err := e.leadsAndFollows(pieces)
+	if err != nil {
+		return false, err
+	}
+	if len(leads) == 0 || len(follows) == 0 {
+		return e.packPart(pieces, nil)
+	}
+	nothing := func(int) bool { return false }
+	if ok, err := e.packPart(pieces, nothing); err != nil || ok {
+		return ok, err
+	}
+	mark, next := e.s.Mark(), slices.Clone(e.next)
+	first := len(e.s.Nodes)
+	ok, err := e.packPart(leads, nil)
+	if err != nil || !ok {
+		return false, err
+	}
+	bought := e.openedSince(first)
+	apart, err := e.packPart(follows, nil)
+	if err != nil {
+		return false, err
+	}
+	was := e.total()
+	before := e.captureSince(mark, first)
+	back := func() error {
+		e.next = slices.Clone(next)
+		return e.s.Rollback(mark)
+	}
+	if err := back(); err != nil {
+		return false, err
+	}
+	for _, o := range bought {
+		e.s.Open(o.group, o.labels)
+	}
+	ok, err = e.packPart(pieces, func(g int) bool { return e.s.Groups[g].AcceleratorCount == 0 })
+	if err != nil || ok && (!apart || !was.less(e.total())) {
+		return ok, err
+	}
+	if err := back(); err != nil {
+		return false, err
+	}
+	if apart {
+		return true, e.restore(before)
+	}
+	return e.packPart(pieces, nil)
+}
+
+// leadsAndFollows parts the pods into those for which some accelerator group may grow and
+// the rest.
+func (e *estimator) leadsAndFollows(pieces []piece) (leads, follows []piece, err error) {
 	grows := map[int]bool{}
 	for _, p := range pieces {
-		var leads, follows []scheduling.Pod
+		var a, b []scheduling.Pod
 		for _, pod := range p.pods {
 			g, known := grows[pod.Kind]
 			if !known {
-				var err error
 				if g, err = e.growsAccelerators(pod.Kind); err != nil {
-					return false, err
+					return nil, nil, err
 				}
 				grows[pod.Kind] = g
 			}
 			if g {
-				leads = append(leads, pod)
+				a = append(a, pod)
 			} else {
-				follows = append(follows, pod)
+				b = append(b, pod)
 			}
 		}
-		first, second = append(first, piece{leads}), append(second, piece{follows})
-	}
-	for _, part := range [][]piece{first, second} {
-		if ok, err := e.packPart(part); err != nil || !ok {
-			return false, err
+		if len(a) > 0 {
+			leads = append(leads, piece{a})
+		}
+		if len(b) > 0 {
+			follows = append(follows, piece{b})
 		}
 	}
-	return true, nil
+	return leads, follows, nil
 }
 
 // growsAccelerators says whether some group with accelerators may grow for the kind.
@@ -220,7 +272,9 @@ func (e *estimator) growsAccelerators(kind int) (bool, error) {
 	return false, nil
 }
 
-func (e *estimator) packPart(pieces []piece) (bool, error) {
+// packPart packs pods on what exists and on new nodes of the groups that `may` lets grow;
+// nil lets all.
+func (e *estimator) packPart(pieces []piece, may func(group int) bool) (bool, error) {
 	counts := e.counts(pieces)
 	if !slices.ContainsFunc(counts, func(n int64) bool { return n > 0 }) {
 		return true, nil
@@ -229,11 +283,40 @@ func (e *estimator) packPart(pieces []piece) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if may != nil {
+		pr.bins = slices.DeleteFunc(pr.bins, func(b bin) bool { return !b.existing && !may(b.group) })
+	}
+	if !pr.couldHold() {
+		return false, nil
+	}
 	p := e.packer.pack(pr.problem)
 	if !p.complete() {
 		return false, nil
 	}
 	return true, e.apply(pr, p, pieces)
+}
+
+// couldHold is a quick test by sums: no packing is complete where all bins together are
+// too small for a resource, or some kind has no bin.
+func (pr *problem) couldHold() bool {
+	for k, n := range pr.need {
+		if n > 0 && !slices.ContainsFunc(pr.bins, func(b bin) bool { return b.allow[k] && b.most > 0 && holds(b.free, pr.req[k]) }) {
+			return false
+		}
+	}
+	for d := range pr.req[0] {
+		var want, have float64
+		for k, n := range pr.need {
+			want += float64(pr.req[k][d]) * float64(n)
+		}
+		for i := range pr.bins {
+			have += float64(max(pr.bins[i].free[d], 0)) * float64(pr.bins[i].most)
+		}
+		if want > have*1.000001 {
+			return false
+		}
+	}
+	return true
 }
 
 // kindsOf is a problem with the session's kind of each of its kinds.

@@ -21,6 +21,15 @@ func (s *Status) open(now time.Time) *configv1alpha1.Availability {
 	return nil
 }
 
+// MostNow is the most nodes that the group may have now: the maximum, or the size of the
+// dated capacity in force where that is less. dated says that the date sets it.
+func (s *Status) MostNow(now time.Time) (most int64, dated bool) {
+	if a := s.open(now); a != nil && a.Size < s.MaxSize {
+		return a.Size, true
+	}
+	return s.MaxSize, false
+}
+
 func (s *Status) drains(a configv1alpha1.Availability) time.Time {
 	if a.DrainFrom != nil {
 		return a.DrainFrom.Time

@@ -43,7 +43,12 @@ type Group struct {
 	Unit         int64
 	CapacityType configv1alpha1.CapacityType
 	Zones        []string
-	// Price of one node, per hour.
+	// Price of one node, per hour. Where nobody said what the group costs, PriceKnown is
+	// false and Price is, in this order:
+	//  1. for a spot group, the on-demand price of the catalogue;
+	//  2. the highest known price of the configuration: a group must never win because
+	//     nobody said what it costs;
+	//  3. 0, when no group of the configuration has a known price.
 	Price      configv1alpha1.MicroDollars
 	PriceKnown bool
 	Priority   int64
@@ -59,6 +64,8 @@ type Group struct {
 	Template      Template
 
 	selector labels.Selector
+	// priceAssumed: Price is the highest known one of the other groups.
+	priceAssumed bool
 }
 
 // Template is a new node of a group before it has a name, a place and DaemonSets.
@@ -86,7 +93,26 @@ func New(c *configv1alpha1.AutoscalerConfiguration) ([]Group, error) {
 	if len(all) > 0 {
 		return nil, all.ToAggregate()
 	}
+	assumePrices(out)
 	return out, nil
+}
+
+// assumePrices gives groups without any price the highest known one.
+//
+// Worked example: a at $2, b at $98, c unknown: c counts as $98.
+func assumePrices(groups []Group) {
+	var dearest configv1alpha1.MicroDollars
+	known := false
+	for i := range groups {
+		if groups[i].PriceKnown {
+			dearest, known = max(dearest, groups[i].Price), true
+		}
+	}
+	for i := range groups {
+		if g := &groups[i]; known && !g.PriceKnown && g.Price == 0 {
+			g.Price, g.priceAssumed = dearest, true
+		}
+	}
 }
 
 func newGroup(c *configv1alpha1.NodeGroup, path *field.Path) (Group, field.ErrorList) {
@@ -259,7 +285,28 @@ func IsAccelerator(name corev1.ResourceName) bool {
 	return strings.HasPrefix(string(name), "nvidia.com/mig-")
 }
 
-// Owns says whether the node carries the group's label or matches its selector.
+// Accelerators are the physical devices of a node that belongs to no group, by what the
+// catalogue knows of its instance type; "" and 0 when that is unknown or has none. The
+// node's own number counts where it shows one: the larger of allocatable and capacity,
+// since a device that is ill is still there. A node that shows none, because its device
+// plugin is gone or the devices are cut into MIG profiles, has them all the same.
+func Accelerators(n *corev1.Node) (name string, count int64) {
+	instanceType := n.Labels[corev1.LabelInstanceTypeStable]
+	if instanceType == "" {
+		instanceType = n.Labels[corev1.LabelInstanceType]
+	}
+	m, ok := catalog.Lookup(instanceType)
+	if !ok || m.Accelerator == "" {
+		return "", 0
+	}
+	allocatable, capacity := n.Status.Allocatable[m.Resource], n.Status.Capacity[m.Resource]
+	if count = max(allocatable.Value(), capacity.Value()); count > 0 {
+		return m.Accelerator, count
+	}
+	return m.Accelerator, m.AcceleratorCount
+}
+
+// owns says whether the node carries the group's label or matches its selector.
 func (g *Group) owns(node *corev1.Node) (byLabel, bySelector bool) {
 	return node.Labels[LabelNodeGroup] == g.Name, g.selector.Matches(labels.Set(node.Labels))
 }
@@ -276,4 +323,102 @@ func (t Template) Node(name string, domains map[string]string) *corev1.Node {
 	n.Status.Capacity = t.Allocatable
 	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	return n
+}
+
+// Warnings are the doubtful things of a configuration that do not stop a decision:
+// groups without a price in their order, then limits on accelerators that bind nothing.
+func Warnings(groups []Group, limits configv1alpha1.Limits) []string {
+	out := priceWarnings(groups)
+	for _, name := range slices.Sorted(maps.Keys(limits.Accelerators)) {
+		if isAcceleratorName(groups, name) {
+			continue
+		}
+		w := fmt.Sprintf("limits.accelerators: no node group has accelerator %q", name)
+		if near := nearAccelerators(groups, name); len(near) > 0 {
+			w += "; did you mean " + strings.Join(near, ", ") + "?"
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+func priceWarnings(groups []Group) []string {
+	hasPrice := func(g Group) bool { return g.PriceKnown || g.Price > 0 }
+	if len(groups) > 0 && !slices.ContainsFunc(groups, hasPrice) {
+		return []string{"no node group has a price; cost decides nothing"}
+	}
+	var out []string
+	for i := range groups {
+		g := &groups[i]
+		switch {
+		case g.PriceKnown:
+		case g.priceAssumed:
+			out = append(out, fmt.Sprintf("node group %s has no price; it counts as dear as the dearest group, $%s an hour and node", g.Name, g.Price))
+		case g.Price > 0:
+			out = append(out, fmt.Sprintf("node group %s is spot without pricePerHour; it counts at the on-demand price of $%s", g.Name, g.Price))
+		default:
+			out = append(out, fmt.Sprintf("node group %s has no price, and no group has a certain one; it counts as free", g.Name))
+		}
+	}
+	return out
+}
+
+// isAcceleratorName says whether a group or the catalogue has an accelerator of this
+// name. One that only the catalogue has is no mistake: one list of limits may serve
+// several clusters.
+func isAcceleratorName(groups []Group, name string) bool {
+	if name == "" {
+		return false
+	}
+	return slices.ContainsFunc(groups, func(g Group) bool { return g.Accelerator == name }) ||
+		slices.ContainsFunc(catalog.Names(), func(instanceType string) bool {
+			m, ok := catalog.Lookup(instanceType)
+			return ok && m.Accelerator == name
+		})
+}
+
+// nearAccelerators are the groups' accelerators that an unknown name may mean, at most
+// three, by name. Near is one of: it is a resource that stands for them; one name holds
+// the other; at most a third of its letters have to change.
+//
+// Worked example: "nvidia.com/gpu", "H100" and "nvidia-h10-80gb" all may mean
+// nvidia-h100-80gb.
+func nearAccelerators(groups []Group, name string) []string {
+	const most = 3
+	asked := strings.ToLower(name)
+	found := map[string]bool{}
+	for i := range groups {
+		g := &groups[i]
+		known := strings.ToLower(g.Accelerator)
+		if asked == "" || known == "" {
+			continue
+		}
+		if slices.Contains(g.AcceleratorResources, corev1.ResourceName(name)) || strings.Contains(known, asked) ||
+			strings.Contains(asked, known) || 3*editDistance(asked, known) <= len(asked) {
+			found[g.Accelerator] = true
+		}
+	}
+	near := slices.Sorted(maps.Keys(found))
+	return near[:min(len(near), most)]
+}
+
+// editDistance is Levenshtein's: insertions, deletions and replacements of one byte each.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1) // row[j] is the distance of what was read of a to b[:j].
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, diagonal+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
 }

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
 	"tidegate.io/autoscaler/api/v1alpha1"
 )
 
@@ -35,7 +37,7 @@ type ObservedNode struct {
 	State NodeState
 	// Why is one clause for people; "" when Ready.
 	Why string
-	// Until is when an Upcoming node fails.
+	// Until is when an Upcoming node fails. Zero: its age is unknown, so it never does.
 	Until time.Time
 }
 
@@ -93,11 +95,24 @@ func ownerOf(groups []Group, node *corev1.Node) (int, string) {
 	return selected, ""
 }
 
-// stateOf reads one node. The rules in order: on its way out; Ready, without start-up
-// taints and with its accelerators; within its time-out; failed.
+// Leaving says whether a node is on its way out: being deleted, or tainted for it by
+// Cluster Autoscaler or Karpenter.
+func Leaving(n *corev1.Node) bool {
+	return n.DeletionTimestamp != nil || hasTaint(n, "ToBeDeletedByClusterAutoscaler") || hasTaint(n, "karpenter.sh/disrupted")
+}
+
+// stateOf reads one node. The rules in order:
+//  1. on its way out: Deleting;
+//  2. Ready, without start-up taints and with its accelerators: Ready;
+//  3. without a creation time, as in a hand-written dump: Upcoming, however long. Its age
+//     is unknown, and a node that may be about to arrive is not bought twice;
+//  4. within its time-out: Upcoming; at its end: Failed.
 func (s *Status) stateOf(n *corev1.Node, now time.Time) ObservedNode {
-	o := ObservedNode{Node: n, Until: n.CreationTimestamp.Add(s.Timeout)}
-	if n.DeletionTimestamp != nil || hasTaint(n, "ToBeDeletedByClusterAutoscaler") || hasTaint(n, "karpenter.sh/disrupted") {
+	o := ObservedNode{Node: n}
+	if !n.CreationTimestamp.IsZero() {
+		o.Until = n.CreationTimestamp.Add(s.Timeout)
+	}
+	if Leaving(n) {
 		o.State, o.Why = Deleting, "is being deleted"
 		return o
 	}
@@ -106,7 +121,7 @@ func (s *Status) stateOf(n *corev1.Node, now time.Time) ObservedNode {
 		return o
 	}
 	o.State = Upcoming
-	if !n.CreationTimestamp.IsZero() && !now.Before(o.Until) {
+	if !o.Until.IsZero() && !now.Before(o.Until) {
 		o.State = Failed
 		o.Why += fmt.Sprintf(" %s after it registered", s.Timeout)
 	}
@@ -171,52 +186,137 @@ func (s *Status) settle() {
 }
 
 // learn corrects the template from the group's ready nodes: the least that they offer of
-// each resource that the configuration does not state and that is no accelerator, and the
-// labels on which all agree. What is declared is trusted, and so is the accelerator.
+// each resource, and the labels that a new node will carry, too. What is declared is
+// trusted, and so is the accelerator.
 func (s *Status) learn() {
-	var shared map[string]string
-	offers := maps.Clone(s.Template.Allocatable)
-	from := ""
+	var ready []*corev1.Node
 	for _, o := range s.Nodes {
-		if o.State != Ready {
-			continue
+		if o.State == Ready {
+			ready = append(ready, o.Node)
 		}
-		for name, q := range offers {
-			have, ok := o.Node.Status.Allocatable[name]
+	}
+	if len(ready) == 0 {
+		return
+	}
+	learnt := s.learntLabels(ready)
+	maps.Copy(learnt, s.Template.Labels)
+	s.Template.Labels, s.Template.Allocatable = learnt, s.leastOffered(ready)
+	s.Template.Sources = append(slices.Clone(s.Template.Sources), "learnt from ready nodes such as "+ready[0].Name)
+}
+
+// leastOffered is the template's allocatable, lowered to the least that a ready node
+// offers, except what the configuration states and the accelerators.
+func (s *Status) leastOffered(ready []*corev1.Node) corev1.ResourceList {
+	least := maps.Clone(s.Template.Allocatable)
+	for _, n := range ready {
+		for name, q := range least {
+			have, ok := n.Status.Allocatable[name]
 			if !ok || s.Template.declared[name] || slices.Contains(s.AcceleratorResources, name) || have.Cmp(q) >= 0 {
 				continue
 			}
-			offers[name] = have
+			least[name] = have
 		}
-		if shared == nil {
-			shared, from = maps.Clone(o.Node.Labels), o.Node.Name
-			continue
-		}
-		maps.DeleteFunc(shared, func(k, v string) bool { return o.Node.Labels[k] != v })
 	}
-	if from == "" {
-		return
-	}
-	labels := maps.Clone(shared)
-	maps.DeleteFunc(labels, func(k, v string) bool { return s.ofOneNode(k, v) })
-	maps.Copy(labels, s.Template.Labels)
-	s.Template.Labels, s.Template.Allocatable = labels, offers
-	s.Template.Sources = append(slices.Clone(s.Template.Sources), "learnt from ready nodes such as "+from)
+	return least
 }
 
-// ofOneNode says whether a label may differ on the next node although all nodes seen
-// agree on it: the host, and every place in the network that the group does not promise.
-func (s *Status) ofOneNode(key, value string) bool {
-	if IsTopologyLabel(key) {
-		return true
-	}
-	if slices.ContainsFunc(s.Nodes, func(o ObservedNode) bool { return o.Node.Name == value }) {
-		return true
-	}
-	for _, l := range s.Topology {
-		if l.Key == key {
-			return true
+// learntLabels are the labels on which all ready nodes agree and that say something about
+// the next node.
+func (s *Status) learntLabels(ready []*corev1.Node) map[string]string {
+	learnt := map[string]string{}
+	for key, value := range ready[0].Labels {
+		agreed := !slices.ContainsFunc(ready[1:], func(n *corev1.Node) bool {
+			other, ok := n.Labels[key]
+			return !ok || other != value
+		})
+		if agreed && s.teaches(key, value, len(ready)) {
+			learnt[key] = value
 		}
+	}
+	return learnt
+}
+
+// teaches says whether the next node will carry a label, too, on which this many ready
+// nodes agree. The rules in order:
+//  1. a label that identifies one node: no;
+//  2. the key of a topology level that is the whole group (nodesPerDomain 0): yes, new
+//     nodes join the one domain;
+//  3. the key of another level of the group: no, it is the domain of some nodes;
+//  4. a volume driver's own zone label: where it repeats the zone that the group promises;
+//  5. another place in the network: no, the next node may be elsewhere;
+//  6. a label of two or more nodes: yes;
+//  7. a label of the only node: where a machine made it. One that a hand set on the only
+//     node says nothing about the next one.
+//
+// Worked example: of the only node's labels nvidia.com/gpu.product=H100, team=vision and
+// topology.kubernetes.io/rack=r1 only the first is learnt; a second node with the same
+// three adds team=vision.
+func (s *Status) teaches(key, value string, nodes int) bool {
+	level := slices.IndexFunc(s.Topology, func(l configv1alpha1.TopologyLevel) bool { return l.Key == key })
+	switch {
+	case s.identifiesNode(key, value):
+		return false
+	case level >= 0:
+		return s.Topology[level].NodesPerDomain == 0
+	case isVolumeZone(key):
+		return value == s.Template.Labels[corev1.LabelTopologyZone]
+	case IsTopologyLabel(key):
+		return false
+	}
+	return nodes > 1 || isMachineMade(key)
+}
+
+// identifiesNode says whether a label belongs to one node of the group alone: the host
+// name, the time of a measurement, and whatever repeats a node's name, UID or instance.
+func (s *Status) identifiesNode(key, value string) bool {
+	if key == corev1.LabelHostname || key == "nvidia.com/gfd.timestamp" {
+		return true
+	}
+	return value != "" && slices.ContainsFunc(s.Nodes, func(o ObservedNode) bool {
+		return value == o.Node.Name || value == string(o.Node.UID) || value == o.Node.Spec.ProviderID ||
+			value == instanceID(o.Node.Spec.ProviderID)
+	})
+}
+
+// instanceID is the last part of a provider's id, since a label cannot hold the whole:
+// "i-0abc" of "aws:///us-east-1a/i-0abc". It is "" where that part is a bare number, as
+// in Azure's scale sets: nvidia.com/gpu.count=8 does not name the eighth machine.
+func instanceID(providerID string) string {
+	id := providerID[strings.LastIndexByte(providerID, '/')+1:]
+	if strings.Trim(id, "0123456789") == "" {
+		return ""
+	}
+	return id
+}
+
+// isMachineMade says whether clouds, Kubernetes, node provisioners, feature discovery or
+// device vendors set labels of this key, the same on every node of a group. Only such a
+// label of a group's only node is believed: what people set by hand is not repeated by
+// itself. Whoever wants a label of his own on new nodes states it in the group's labels.
+func isMachineMade(key string) bool {
+	switch key {
+	case corev1.LabelArchStable, corev1.LabelOSStable,
+		// A group has its nodes in one region on every cloud.
+		corev1.LabelTopologyRegion, corev1.LabelFailureDomainBetaRegion:
+		return true
+	}
+	prefixes := [...]string{
+		"node.kubernetes.io/", "beta.kubernetes.io/", // Kubernetes and its cloud controllers
+		"feature.node.kubernetes.io/", "intel.feature.node.kubernetes.io/", // Node Feature Discovery
+		"nvidia.com/", "amd.com/", "beta.amd.com/", "habana.ai/", "gpu.intel.com/", "google.com/", "aws.amazon.com/", // devices
+		"eks.amazonaws.com/", "k8s.amazonaws.com/", "alpha.eksctl.io/", // EKS
+		"cloud.google.com/", "kubernetes.azure.com/", // GKE, AKS
+		"karpenter.sh/", "karpenter.k8s.aws/", "karpenter.azure.com/", // Karpenter
+	}
+	return slices.ContainsFunc(prefixes[:], func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+}
+
+// isVolumeZone says whether a key is the zone as a volume driver names it; its volumes
+// ask for nodes by it.
+func isVolumeZone(key string) bool {
+	switch key {
+	case "topology.ebs.csi.aws.com/zone", "topology.gke.io/zone", "topology.disk.csi.azure.com/zone":
+		return true
 	}
 	return false
 }
@@ -236,7 +336,8 @@ func IsTopologyLabel(key string) bool {
 		"accelerator.topograph.run/domain", "accelerator.topograph.run/sub-domain":
 		return true
 	}
-	return false
+	// The parts that a slice of TPUs can be cut into, such as …-2x2x4-id.
+	return strings.HasPrefix(key, "cloud.google.com/gke-tpu-partition-") && strings.HasSuffix(key, "-id")
 }
 
 // Room is the number of nodes by which the group may grow, whole units, before anything
@@ -251,10 +352,7 @@ func (s *Status) Room(now time.Time) int64 {
 // Left is the number of nodes between Target and the maximum, whole units, whatever
 // blocks the group for the moment.
 func (s *Status) Left(now time.Time) int64 {
-	most := s.MaxSize
-	if a := s.open(now); a != nil {
-		most = min(most, a.Size)
-	}
+	most, _ := s.MostNow(now)
 	left := max(most-s.Target, 0)
 	return left - left%s.Unit
 }
@@ -287,8 +385,8 @@ func (s *Status) Changes(now time.Time) []time.Time {
 		add(s.closes(a))
 	}
 	for _, o := range s.Nodes {
-		if o.State == Upcoming && !o.Node.CreationTimestamp.IsZero() {
-			add(o.Until)
+		if o.State == Upcoming {
+			add(o.Until) // Zero, for a node of unknown age, is never after now.
 		}
 	}
 	slices.SortFunc(out, time.Time.Compare)

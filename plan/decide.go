@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"time"
 
 	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
@@ -59,13 +58,9 @@ func newDecision(snap *snapshot.Snapshot, configuration *configv1alpha1.Autoscal
 	d := &decision{snap: snap, configuration: configuration, now: now.UTC(), options: options, excluded: map[string]bool{}}
 	groups, err := nodegroups.New(configuration)
 	if err != nil {
-		return nil, err
+		return nil, &InputError{Err: err}
 	}
-	for i := range groups {
-		if !groups[i].PriceKnown {
-			d.warnings = append(d.warnings, fmt.Sprintf("node group %s has no certain price; it counts as $%s an hour", groups[i].Name, groups[i].Price))
-		}
-	}
+	d.warnings = append(d.warnings, nodegroups.Warnings(groups, configuration.Limits)...)
 	var more []string
 	d.groups, more = nodegroups.Observe(groups, snap.Nodes(), d.now)
 	d.warnings = append(d.warnings, more...)
@@ -93,7 +88,7 @@ func (d *decision) estimate() error {
 
 // mostPasses bounds how often a plan is mended before the gangs that keep failing are
 // left out.
-const mostPasses = 16
+const mostPasses = 40
 
 // prove plays the plan through a scheduler pass. Pods that the pass leaves unbound get
 // further nodes, and the pass is played again; gangs that cannot be served so are left
@@ -106,13 +101,17 @@ func (d *decision) prove() error {
 			return err
 		}
 		if len(outcome.Unbound) == 0 {
-			return nil
+			return d.session.Unbind(outcome.Intruders)
 		}
 		mended := false
 		if d.passes%mostPasses != 0 {
+			// Intruders keep their places meanwhile: that room is not to be counted on.
 			if mended, err = estimator.Extend(d.input(), outcome.Unbound); err != nil {
 				return err
 			}
+		}
+		if err := d.session.Unbind(outcome.Intruders); err != nil {
+			return err
 		}
 		if mended {
 			continue

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
 	"tidegate.io/autoscaler/api/v1alpha1"
 	"tidegate.io/autoscaler/nodegroups"
@@ -54,15 +56,14 @@ type TemplateInfo struct {
 	Sources     []string          `json:"sources"`
 }
 
-// Inspect returns the groups of a configuration in the state that the nodes show, and
-// warnings about nodes that no one group owns.
+// Inspect returns the groups of a configuration in the state that the nodes show, and the
+// warnings that a plan of the same input has. The error is an InputError.
 func Inspect(snap *snapshot.Snapshot, configuration *configv1alpha1.AutoscalerConfiguration, now time.Time) ([]GroupInfo, []string, error) {
-	groups, err := nodegroups.New(configuration)
+	d, err := newDecision(snap, configuration, now, Options{})
 	if err != nil {
 		return nil, nil, err
 	}
-	statuses, warnings := nodegroups.Observe(groups, snap.Nodes(), now)
-	return Groups(statuses, now), warnings, nil
+	return Groups(d.groups, now), d.warnings, nil
 }
 
 // Groups describes groups for people and scripts, in their order.
@@ -115,17 +116,24 @@ func describe(s *nodegroups.Status, now time.Time) GroupInfo {
 
 // facts are the lines of an explanation.
 func (g *GroupInfo) facts() []Fact {
+	price := dollars(g.PricePerHour) + " an hour and node"
+	switch {
+	case !g.PriceKnown && g.PricePerHour == 0:
+		price = "unknown"
+	case !g.PriceKnown:
+		price = "about " + price
+	}
 	out := []Fact{
 		{"sizes", fmt.Sprintf("%d (minimum %d, maximum %d): %d ready, %d upcoming, %d not registered, %d failed", g.Size, g.Min, g.Max, g.Ready, g.Upcoming, g.Unregistered, g.Failed)},
-		{"may grow by", fmt.Sprint(g.Room)},
-		{"price", "$" + g.PricePerHour.String() + " an hour and node"},
+		{"may grow by", count(g.Room, "node")},
+		{"price", price},
 		{"template", strings.Join(g.Template.Sources, "; ")},
 	}
 	if g.Accelerator != "" {
 		out = append(out, Fact{"accelerator", fmt.Sprintf("%d x %s (%s)", g.AcceleratorCount, g.Accelerator, g.Devices)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.Template.Allocatable)) {
-		out = append(out, Fact{"offers", name + " " + g.Template.Allocatable[name]})
+		out = append(out, Fact{"offers", name + " " + readable(name, resource.MustParse(g.Template.Allocatable[name]))})
 	}
 	for _, p := range g.Problems {
 		out = append(out, Fact{"problem", p})

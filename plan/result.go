@@ -146,7 +146,7 @@ func (d *decision) scaleUps() []ScaleUp {
 // why is one sentence about a purchase.
 func (d *decision) why(group, pods int) string {
 	if pods == 0 {
-		return fmt.Sprintf("below its minimum size of %d", d.groups[group].MinSize)
+		return fmt.Sprintf("the group is below its minimum size of %d", d.groups[group].MinSize)
 	}
 	best := map[configv1alpha1.Objective]string{
 		configv1alpha1.ObjectiveNodes: "fewest nodes", configv1alpha1.ObjectivePriority: "highest priority",
@@ -154,9 +154,12 @@ func (d *decision) why(group, pods int) string {
 	if best == "" {
 		best = "lowest cost"
 	}
-	text := fmt.Sprintf("%s of %d options looked at", best, d.result.Stats.Options)
-	if d.passes > 1 {
-		text += fmt.Sprintf("; mended %d times until the scheduler pass bound every pod", d.passes-1)
+	text := fmt.Sprintf("%s of %s looked at", best, count(d.result.Stats.Options, "option"))
+	switch mended := d.passes - 1; {
+	case mended == 1:
+		text += "; mended once, then the scheduler pass bound every pod"
+	case mended > 1:
+		text += fmt.Sprintf("; mended %d times, then the scheduler pass bound every pod", mended)
 	}
 	return text
 }
@@ -202,10 +205,17 @@ func (d *decision) groupReasons(r estimator.Refusal) []GroupReason {
 func message(u *scheduling.Unit, r estimator.Refusal, groups []GroupReason) string {
 	what := "the pod gets no node"
 	switch {
-	case !u.Single() && len(r.Pods) < len(u.Pods):
-		what = fmt.Sprintf("%d of %d pods get no node; the minimum of %d is met", len(r.Pods), len(u.Pods), u.Min)
-	case !u.Single():
-		what = fmt.Sprintf("the gang of %d gets no node; it needs %d more to start", len(u.Pods), u.Need())
+	case u.Single():
+	case u.Need() == 0 || len(r.Pods) < len(u.Pods):
+		get := "get"
+		if len(r.Pods) == 1 {
+			get = "gets"
+		}
+		what = fmt.Sprintf("%d of %s %s no node; the minimum of %d is met", len(r.Pods), count(len(u.Pods), "pod"), get, u.Min)
+	case len(u.Bound) > 0:
+		what = fmt.Sprintf("the gang gets no node for %s; it needs %d more to start", count(len(u.Pods), "pod"), u.Need())
+	default:
+		what = fmt.Sprintf("the gang of %d gets no node; it needs %s to start", len(u.Pods), count(u.Need(), "pod"))
 	}
 	if len(groups) == 0 {
 		return what + ": there is no node group"
@@ -220,13 +230,6 @@ func message(u *scheduling.Unit, r estimator.Refusal, groups []GroupReason) stri
 		parts = append(parts, fmt.Sprintf("%s (%s)", c, abbreviate(by[c], 3)))
 	}
 	return what + ": " + strings.Join(parts, ", ")
-}
-
-func abbreviate(names []string, most int) string {
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 func (d *decision) cost() Cost {

@@ -83,7 +83,9 @@ func (s *Session) newTemplate(g *nodegroups.Status, all []daemon) (template, err
 	if t.daemons, err = s.daemonsFor(t.object, all); err != nil {
 		return t, err
 	}
-	t.free = s.dims.vector(kubesched.Allocatable(t.object))
+	offers := kubesched.Allocatable(t.object)
+	t.free = s.dims.vector(offers)
+	t.offer, t.accelerators = s.offerOf(t.free), offersAccelerators(offers) || g.AcceleratorCount > 0
 	for _, p := range t.daemons {
 		t.free.sub(s.dims.vector(kubesched.Usage(p)), 1)
 	}

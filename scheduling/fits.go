@@ -35,7 +35,7 @@ func (s *Session) breaks(kind int, err error) error {
 }
 
 func (s *Session) fits(p Pod, node int) (bool, error) {
-	if s.broken[p.Kind] != nil {
+	if s.broken[p.Kind] != nil || s.Nodes[node].closed {
 		return false, nil
 	}
 	if s.plugins {
@@ -54,7 +54,12 @@ func (s *Session) fits(p Pod, node int) (bool, error) {
 }
 
 // Allowed says whether the node's labels and taints let the kind in, whatever runs there.
-func (s *Session) Allowed(kind, node int) (bool, error) { return s.allowed(kind, s.Nodes[node].shape) }
+func (s *Session) Allowed(kind, node int) (bool, error) {
+	if s.Nodes[node].closed {
+		return false, nil
+	}
+	return s.allowed(kind, s.Nodes[node].shape)
+}
 
 func (s *Session) allowed(kind, shape int) (bool, error) {
 	r, err := s.staticRefusals(kind, shape)
@@ -168,11 +173,16 @@ func (s *Session) describe(kind int, n *corev1.Node, r kubesched.Refusal) string
 	p := s.Kinds[kind].Pod
 	switch r.Plugin {
 	case kubesched.TaintToleration:
-		return strings.Join(r.Reasons, ", ")
+		if n.Spec.Unschedulable && len(n.Spec.Taints) == 0 {
+			return "the node is cordoned"
+		}
+		return "does not tolerate " + strings.Join(kubesched.Untolerated(p, n.Spec.Taints), ", ")
 	case kubesched.NodeAffinity:
 		var wants []string
 		for _, k := range slices.Sorted(maps.Keys(p.Spec.NodeSelector)) {
-			if have, ok := n.Labels[k]; !ok {
+			if have, ok := n.Labels[k]; k == corev1.LabelHostname {
+				wants = append(wants, fmt.Sprintf("wants the node called %s; a new node has a name of its own", p.Spec.NodeSelector[k]))
+			} else if !ok {
 				wants = append(wants, fmt.Sprintf("wants label %s=%s, new nodes have none", k, p.Spec.NodeSelector[k]))
 			} else if have != p.Spec.NodeSelector[k] {
 				wants = append(wants, fmt.Sprintf("wants label %s=%s, new nodes have %s", k, p.Spec.NodeSelector[k], have))

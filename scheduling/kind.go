@@ -149,7 +149,7 @@ func (k *kinds) of(p *corev1.Pod) int {
 	for name, n := range request {
 		kind.AsksAccelerator = kind.AsksAccelerator || n > 0 && (nodegroups.IsAccelerator(name) || k.accelerators[name])
 	}
-	kind.seesPods = usesPodTerms(p) || k.keptAway(p)
+	kind.seesPods = usesPodTerms(p) || k.keptAway(p) || hasPodTerms(p) && !kubesched.Parses(p)
 	kind.Dynamic = kind.seesPods || len(hostPorts(p)) > 0 || usesVolumes(p)
 	k.list = append(k.list, kind)
 	k.requests = append(k.requests, request)
@@ -244,6 +244,12 @@ func writeJSON(b *bytes.Buffer, tag byte, v any, empty bool) {
 		return
 	}
 	b.Write(data)
+}
+
+// hasPodTerms says whether the pod has any term about other pods, required or preferred.
+func hasPodTerms(p *corev1.Pod) bool {
+	a := p.Spec.Affinity
+	return a != nil && (a.PodAffinity != nil || a.PodAntiAffinity != nil)
 }
 
 // usesPodTerms says whether the pod has terms about other pods that filters read.

@@ -2,6 +2,7 @@ package scheduling
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,8 +59,8 @@ type Outcome struct {
 // lower priority (KEP-5278), not against higher ones. With nominate false, nodes are
 // chosen by the default scores among those that fit; ties go to the node that was added
 // first, where the real scheduler draws. Pods that fail are tried again as long as others
-// are bound meanwhile. The session ends with every bound pod of the plan on its node;
-// intruders are named, and taken off again.
+// are bound meanwhile. The session ends with every bound pod on its node,
+// intruders among them: Unbind takes those off again.
 func (s *Session) Pass(plan []Placement, nominate bool) (Outcome, error) {
 	if err := s.Lift(); err != nil {
 		return Outcome{}, err
@@ -175,7 +176,7 @@ func (p *pass) anywhere(pod Pod, within func(*Node) bool) (bool, error) {
 		}
 		return err
 	}
-	if p.s.Kinds[pod.Kind].Dynamic || within != nil {
+	if within != nil || !p.classable(pod) {
 		for n := range p.s.Nodes {
 			if within != nil && !within(&p.s.Nodes[n]) {
 				continue
@@ -202,6 +203,12 @@ func (p *pass) anywhere(pod Pod, within func(*Node) bool) (bool, error) {
 		}
 	}
 	return true, p.bind(pod, best)
+}
+
+// classable says whether one node of a class can stand for all: the pod does not look at
+// other pods, and, where scores decide, no pod prefers to be near or far from others.
+func (p *pass) classable(pod Pod) bool {
+	return !p.s.Kinds[pod.Kind].Dynamic && (p.nominate || !p.s.podTerms)
 }
 
 // bind puts the pod on the node and moves the node to the class of what is left of it.
@@ -259,7 +266,10 @@ func (c *classes) first() []int {
 func (s *Session) alike(n int) string {
 	node := &s.Nodes[n]
 	key := binary.AppendVarint(make([]byte, 0, 48), int64(node.shape))
-	key = binary.AppendVarint(key, int64(node.Group))
+	key = binary.AppendVarint(key, int64(node.offer))
+	if node.closed {
+		key = append(key, 'c')
+	}
 	for _, f := range node.Free {
 		key = binary.AppendVarint(key, f)
 	}
@@ -336,21 +346,22 @@ func (p *pass) intrudeOne(pod Pod) error {
 	return nil
 }
 
-// intrudeWhole binds the minimum of a gang, or nothing.
+// intrudeWhole tries every member of a gang and keeps what was bound when it is at least
+// the minimum.
 func (p *pass) intrudeWhole(u *Unit) error {
-	mark, before := p.s.Mark(), len(p.out.Intruders)
-	for _, pod := range u.Pods[:u.Need()] {
+	mark, before, full := p.s.Mark(), len(p.out.Intruders), maps.Clone(p.full)
+	for _, pod := range u.Pods {
 		if err := p.intrudeOne(pod); err != nil {
 			return err
 		}
 	}
-	if len(p.out.Intruders)-before < u.Need() {
-		p.out.Intruders = p.out.Intruders[:before]
-		err := p.s.Rollback(mark)
-		p.classes = newClasses(p.s)
-		return err
+	if len(p.out.Intruders)-before >= u.Need() {
+		return nil
 	}
-	return nil
+	p.out.Intruders, p.full = p.out.Intruders[:before], full
+	err := p.s.Rollback(mark)
+	p.classes = newClasses(p.s)
+	return err
 }
 
 // retry tries failed pods again until a whole round binds none, as the scheduler does
@@ -373,12 +384,17 @@ func (p *pass) retry() (Outcome, error) {
 		p.failed = still
 	}
 	p.out.Unbound = p.failed
-	for _, pod := range p.out.Intruders {
-		if err := p.s.unbind(pod); err != nil {
-			return Outcome{}, err
+	return p.out, nil
+}
+
+// Unbind takes pods off their nodes.
+func (s *Session) Unbind(pods []Pod) error {
+	for _, p := range pods {
+		if err := s.unbind(p); err != nil {
+			return err
 		}
 	}
-	return p.out, nil
+	return nil
 }
 
 // unbind takes one pod off its node.

@@ -54,6 +54,7 @@ func play(t *testing.T, s *scheduling.Session, plan map[string]string, nominate 
 	}
 	o, err := s.Pass(placements, nominate)
 	require.NoError(t, err)
+	require.NoError(t, s.Unbind(o.Intruders))
 	out := outcome{Nodes: map[string]string{}}
 	for _, p := range o.Unbound {
 		out.Unbound = append(out.Unbound, p.Name)

@@ -40,7 +40,12 @@ type Node struct {
 	// Placed are the pending pods that this session put there, in order.
 	Placed []Pod
 
+	// Accelerators: the node offers some.
+	Accelerators bool
+
 	shape  int
+	offer  int  // equal for nodes with the same allocatable
+	closed bool // nothing more may be put here
 	object *corev1.Node
 }
 
@@ -79,6 +84,8 @@ type Session struct {
 	kube      *kubesched.Cluster
 	mirrored  bool
 	plugins   bool
+	podTerms  bool // some pod has a term about other pods
+	offers    map[string]int
 	csi       []*storagev1.CSINode // by group: the volume limits of a new node
 	cycle     *kubesched.Cycle
 	cycleOf   *corev1.Pod
@@ -101,8 +108,11 @@ type pair struct{ kind, shape int }
 type template struct {
 	object  *corev1.Node
 	shape   int
+	offer   int
 	free    Vector
 	daemons []*corev1.Pod
+	// accelerators: the node offers some.
+	accelerators bool
 }
 
 type entry struct {
@@ -112,9 +122,14 @@ type entry struct {
 
 // NewSession reads the cluster. It costs one look at each pod and node.
 func NewSession(in Input) (*Session, error) {
-	s := &Session{Groups: in.Groups, static: map[pair][]kubesched.Refusal{}, broken: map[int]*kubesched.PodError{}, plugins: in.Plugins, opened: make([]int, len(in.Groups))}
-	all := in.Snapshot.Pods()
-	k := newKinds(readSelectors(all), in.Groups)
+	s := &Session{Groups: in.Groups, static: map[pair][]kubesched.Refusal{}, broken: map[int]*kubesched.PodError{}, offers: map[string]int{}, plugins: in.Plugins, opened: make([]int, len(in.Groups))}
+	all := slices.Clone(in.Snapshot.Pods())
+	for _, d := range in.Snapshot.DaemonSets() {
+		all = append(all, daemonPod(d, "")) // new nodes bring them
+	}
+	selectors := readSelectors(all)
+	k := newKinds(selectors, in.Groups)
+	s.podTerms = selectors.any
 	s.Units = readUnits(in.Gangs, k)
 	s.dims = newDimensions(k.requests)
 	s.Kinds = k.list
@@ -125,7 +140,7 @@ func NewSession(in Input) (*Session, error) {
 	}
 	s.mirrored = dynamic
 	s.Domains = newLedger(in.Groups)
-	s.shapes = newShapes(s.Kinds)
+	s.shapes = newShapes(s.Kinds, in.Scores)
 	if err := s.build(in); err != nil {
 		return nil, err
 	}
@@ -245,12 +260,9 @@ func (s *Session) addNodes(nodes []*corev1.Node, daemons []daemon, bound map[str
 			group = at.group
 		}
 		pods := bound[n.Name]
-		switch {
-		case !grouped && nodegroups.Unready(n):
-			n = closed(n)
-		case grouped && (at.state == nodegroups.Failed || at.state == nodegroups.Deleting):
-			n = closed(n)
-		case grouped && at.state == nodegroups.Upcoming:
+		shut := !grouped && (nodegroups.Unready(n) || nodegroups.Leaving(n)) ||
+			grouped && (at.state == nodegroups.Failed || at.state == nodegroups.Deleting)
+		if grouped && at.state == nodegroups.Upcoming {
 			state = Upcoming
 			n = s.promised(n, group)
 			missing, err := s.missingDaemons(n, daemons, pods)
@@ -259,18 +271,11 @@ func (s *Session) addNodes(nodes []*corev1.Node, daemons []daemon, bound map[str
 			}
 			pods = append(slices.Clip(pods), missing...)
 		}
-		if err := s.addNode(n, group, state, pods); err != nil {
+		if err := s.addNode(n, group, state, pods, shut); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// closed is the node with no room for anybody.
-func closed(n *corev1.Node) *corev1.Node {
-	c := n.DeepCopy()
-	c.Spec.Unschedulable = true
-	return c
 }
 
 // promised is a registered node as it will be when it is ready: without the taints and
@@ -318,13 +323,12 @@ func (s *Session) addUnregistered() {
 
 func (s *Session) addTemplateNode(group int, name string, state State, domains map[string]string) int {
 	t := &s.templates[group]
-	object, shape := t.object, t.shape
-	if s.mirrored || s.shapes.perNode || len(domains) > 0 {
-		object = s.Groups[group].Template.Node(name, domains)
+	object, shape := s.Groups[group].Template.Node(name, domains), t.shape
+	if s.shapes.perNode || len(domains) > 0 {
 		shape = s.shapes.of(object)
 	}
-	s.Nodes = append(s.Nodes, Node{Name: name, Group: group, State: state, Labels: object.Labels,
-		Free: slices.Clone(t.free), shape: shape, object: object})
+	s.Nodes = append(s.Nodes, Node{Name: name, Group: group, State: state, Labels: object.Labels, Accelerators: t.accelerators,
+		Free: slices.Clone(t.free), shape: shape, offer: t.offer, object: object})
 	s.Domains.Add(group, object.Labels)
 	if s.mirrored {
 		s.kube.AddNode(object, s.csiNode(group, name))
@@ -345,13 +349,33 @@ func (s *Session) csiNode(group int, name string) *storagev1.CSINode {
 	return c
 }
 
-func (s *Session) addNode(object *corev1.Node, group int, state State, pods []*corev1.Pod) error {
-	free := s.dims.vector(kubesched.Allocatable(object))
+// offerOf interns an allocatable vector.
+func (s *Session) offerOf(v Vector) int {
+	key := fmt.Sprint([]int64(v))
+	if _, ok := s.offers[key]; !ok {
+		s.offers[key] = len(s.offers)
+	}
+	return s.offers[key]
+}
+
+func offersAccelerators(r kubesched.Resources) bool {
+	for name, n := range r {
+		if n > 0 && nodegroups.IsAccelerator(name) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Session) addNode(object *corev1.Node, group int, state State, pods []*corev1.Pod, isClosed bool) error {
+	offers := kubesched.Allocatable(object)
+	free := s.dims.vector(offers)
+	offer := s.offerOf(free)
 	for _, p := range pods {
 		free.sub(s.dims.vector(kubesched.Usage(p)), 1)
 	}
 	s.Nodes = append(s.Nodes, Node{Name: object.Name, Group: group, State: state, Labels: object.Labels,
-		Free: free, shape: s.shapes.of(object), object: object})
+		Accelerators: offersAccelerators(offers), Free: free, shape: s.shapes.of(object), offer: offer, closed: isClosed, object: object})
 	s.Domains.Add(group, object.Labels)
 	if !s.mirrored {
 		return nil
@@ -443,5 +467,32 @@ func (s *Session) Rollback(mark int) error {
 	return nil
 }
 
+// BoundSince lists the pods that were bound since the mark and still are, node by node.
+func (s *Session) BoundSince(mark int) []Placement {
+	count := map[int]int{}
+	for _, e := range s.journal[mark:] {
+		if !e.open {
+			count[e.node]++
+		}
+	}
+	var out []Placement
+	for n := range s.Nodes {
+		placed := s.Nodes[n].Placed
+		for _, p := range placed[len(placed)-count[n]:] {
+			out = append(out, Placement{Pod: p, Node: n})
+		}
+	}
+	return out
+}
+
 // Opened is the number of nodes of a group that this session opened.
 func (s *Session) Opened(group int) int { return s.opened[group] }
+
+// ForeignAccelerators are the devices of a node that belongs to no group, as far as its
+// instance type is known.
+func (s *Session) ForeignAccelerators(node int) (name string, count int64) {
+	if s.Nodes[node].Group >= 0 {
+		return "", 0
+	}
+	return nodegroups.Accelerators(s.Nodes[node].object)
+}

@@ -21,7 +21,9 @@ type shapes struct {
 	buf     bytes.Buffer
 }
 
-func newShapes(kinds []Kind) *shapes {
+// newShapes reads the selectors of all kinds; with preferences also those that only move
+// a node's score.
+func newShapes(kinds []Kind, preferences bool) *shapes {
 	keys := map[string]bool{}
 	s := &shapes{index: map[string]int{}}
 	for i := range kinds {
@@ -37,6 +39,11 @@ func newShapes(kinds []Kind) *shapes {
 		if r := a.RequiredDuringSchedulingIgnoredDuringExecution; r != nil {
 			for _, t := range r.NodeSelectorTerms {
 				s.readTerm(t, keys)
+			}
+		}
+		if preferences {
+			for _, t := range a.PreferredDuringSchedulingIgnoredDuringExecution {
+				s.readTerm(t.Preference, keys)
 			}
 		}
 	}
@@ -59,6 +66,7 @@ func (s *shapes) of(n *corev1.Node) int {
 		b.WriteByte('u')
 	}
 	if s.byName {
+		b.WriteByte('|')
 		b.WriteString(n.Name)
 	}
 	for _, t := range n.Spec.Taints {

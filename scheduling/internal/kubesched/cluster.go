@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
@@ -189,8 +190,25 @@ func (c *Cluster) AddPod(pod *corev1.Pod, node string) error {
 // pods that the API server let through.
 func podInfo(pod *corev1.Pod) *framework.PodInfo {
 	// The error concerns terms that do not parse; the others are in the result.
-	p, _ := framework.NewPodInfo(pod)
+	p, _ := framework.NewPodInfo(withUID(pod))
 	return p
+}
+
+// Parses says whether the terms that the pod has about other pods make sense.
+func Parses(pod *corev1.Pod) bool {
+	_, err := framework.NewPodInfo(pod)
+	return err == nil
+}
+
+// withUID is the pod with a UID, by which the plugins tell pods apart: hand-written dumps
+// have none.
+func withUID(pod *corev1.Pod) *corev1.Pod {
+	if pod.UID != "" {
+		return pod
+	}
+	c := *pod
+	c.UID = types.UID(pod.Namespace + "/" + pod.Name)
+	return &c
 }
 
 // RemovePod takes a pod off a node, and gives back the volumes reserved for it.
@@ -199,6 +217,7 @@ func (c *Cluster) RemovePod(pod *corev1.Pod, node string) error {
 	if !ok {
 		return fmt.Errorf("pod %s/%s: node %q is not in the session", pod.Namespace, pod.Name, node)
 	}
+	pod = withUID(pod)
 	if err := info.RemovePod(klog.Background(), pod); err != nil {
 		return fmt.Errorf("pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}

@@ -49,6 +49,7 @@ func (c *Cluster) Begin(pod *corev1.Pod) (*Cycle, *Refusal, error) {
 }
 
 func (c *Cluster) begin(pod *corev1.Pod, filters []fwk.FilterPlugin) (*Cycle, *Refusal, error) {
+	pod = withUID(pod)
 	y := &Cycle{cluster: c, pod: pod, state: framework.NewCycleState()}
 	skip := sets.New[string]()
 	for _, f := range filters {

@@ -2,9 +2,11 @@ package kubesched
 
 import (
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/resource"
+	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
@@ -45,5 +47,17 @@ func resources(r *framework.Resource, pods int64) Resources {
 	out[corev1.ResourceMemory] = r.Memory
 	out[corev1.ResourceEphemeralStorage] = r.EphemeralStorage
 	maps.Copy(out, r.ScalarResources)
+	return out
+}
+
+// Untolerated are the taints that keep the pod away, as key=value:effect.
+func Untolerated(pod *corev1.Pod, taints []corev1.Taint) []string {
+	var out []string
+	for i := range taints {
+		tolerates := func(t corev1.Toleration) bool { return t.ToleratesTaint(klog.Background(), &taints[i], true) }
+		if taints[i].Effect != corev1.TaintEffectPreferNoSchedule && !slices.ContainsFunc(pod.Spec.Tolerations, tolerates) {
+			out = append(out, taints[i].ToString())
+		}
+	}
 	return out
 }

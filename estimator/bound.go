@@ -72,8 +72,8 @@ func (pr *problem) roundToPrices(bound int64) int64 {
 	return roundUp(bound, common)
 }
 
-// byRoom prices kinds by the room that they take, at the dearest prices of each dimension
-// at which no new node is worth more than it costs: a bound by sums of resources alone.
+// byRoom prices kinds by the room that they take: the duals of the program that covers
+// each dimension's sum with as many nodes as there may be. A bound by sums alone.
 func (pr *problem) byRoom() []int64 {
 	var total []float64
 	for k, n := range pr.need {
@@ -84,19 +84,21 @@ func (pr *problem) byRoom() []int64 {
 			total[d] += float64(r) * float64(n)
 		}
 	}
-	rows := make([]float64, len(total))
+	dims := len(total)
+	rows := make([]float64, dims, dims+len(pr.bins))
 	for d := range rows {
 		rows[d] = 1 // all that is needed of the dimension
 	}
-	l := newLinear(len(rows), rows)
 	most := int64(1)
 	for b := range pr.bins {
 		most = max(most, pr.bins[b].cost)
+		rows = append(rows, float64(pr.bins[b].most))
 	}
+	l := newLinear(dims, rows)
 	for b := range pr.bins {
-		c := column{cost: float64(pr.bins[b].cost) / float64(most)}
+		c := column{cost: float64(pr.bins[b].cost) / float64(most), rows: []int{dims + b}, vals: []float64{1}}
 		for d, n := range pr.bins[b].free {
-			if n > 0 && total[d] > 0 && !pr.bins[b].existing {
+			if n > 0 && total[d] > 0 {
 				c.rows = append(c.rows, d)
 				c.vals = append(c.vals, float64(n)/total[d])
 			}

@@ -59,7 +59,9 @@ func (pr *problem) addLimit(name string, left int64, weigh func(*bin) int64) {
 	}
 }
 
-func newPacker() *packer { return &packer{budget: DefaultBudget(), stats: &Stats{}, groups: 4, rank: []int{0, 1, 2, 3}} }
+func newPacker() *packer {
+	return &packer{budget: DefaultBudget(), stats: &Stats{}, groups: 4, rank: []int{0, 1, 2, 3}}
+}
 
 // optimum is the least cost that packs everything within every limit: all numbers of new
 // nodes, all fillings. False when nothing does.

@@ -306,11 +306,6 @@ func Accelerators(n *corev1.Node) (name string, count int64) {
 	return m.Accelerator, m.AcceleratorCount
 }
 
-// owns says whether the node carries the group's label or matches its selector.
-func (g *Group) owns(node *corev1.Node) (byLabel, bySelector bool) {
-	return node.Labels[LabelNodeGroup] == g.Name, g.selector.Matches(labels.Set(node.Labels))
-}
-
 // Node makes the imagined node of this name from the template, Ready and empty.
 func (t Template) Node(name string, domains map[string]string) *corev1.Node {
 	n := &corev1.Node{}

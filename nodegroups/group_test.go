@@ -36,7 +36,7 @@ func shapeOf(g nodegroups.Group) shape {
 	}
 }
 
-func TestNewFills(t *testing.T) {
+func TestNewFillsFromTheCatalogue(t *testing.T) {
 	cases := map[string]struct {
 		group configv1alpha1.NodeGroup
 		want  shape
@@ -70,6 +70,19 @@ func TestNewFills(t *testing.T) {
 				Sources: []string{"catalogue: p5.48xlarge", "configuration: capacity"},
 			},
 		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			require.Empty(t, cmp.Diff(tc.want, shapeOf(build(t, tc.group)[0])))
+		})
+	}
+}
+
+func TestNewFillsFromTheConfiguration(t *testing.T) {
+	cases := map[string]struct {
+		group configv1alpha1.NodeGroup
+		want  shape
+	}{
 		"a machine of no catalogue, its count from its resource": {
 			group: configv1alpha1.NodeGroup{Name: "g", InstanceType: "mine", Accelerator: "h200", Zones: []string{"z1", "z2"},
 				Capacity: quantities("cpu", "190", "memory", "1900Gi", "nvidia.com/gpu", "8", "rdma/hca", "8")},
@@ -174,24 +187,41 @@ func TestNewRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "nodeGroups[2].selector")
 }
 
+// price is what a group costs, and whether that is known.
+type price struct {
+	Amount configv1alpha1.MicroDollars
+	Known  bool
+}
+
+type priceCase struct {
+	groups       []configv1alpha1.NodeGroup
+	want         []price
+	wantWarnings []string
+}
+
+func (tc priceCase) run(t *testing.T) {
+	t.Helper()
+	groups := build(t, tc.groups...)
+	var got []price
+	for _, g := range groups {
+		got = append(got, price{g.Price, g.PriceKnown})
+	}
+	require.Empty(t, cmp.Diff(tc.want, got))
+	require.Empty(t, cmp.Diff(tc.wantWarnings, nodegroups.Warnings(groups, configv1alpha1.Limits{})))
+}
+
+func priced(name string, amount configv1alpha1.MicroDollars) configv1alpha1.NodeGroup {
+	g := own(name)
+	g.PricePerHour = &amount
+	return g
+}
+
+func machine(name, instanceType string, capacityType configv1alpha1.CapacityType) configv1alpha1.NodeGroup {
+	return configv1alpha1.NodeGroup{Name: name, InstanceType: instanceType, CapacityType: capacityType}
+}
+
 func TestNewPrices(t *testing.T) {
-	type price struct {
-		Amount configv1alpha1.MicroDollars
-		Known  bool
-	}
-	priced := func(name string, amount configv1alpha1.MicroDollars) configv1alpha1.NodeGroup {
-		g := own(name)
-		g.PricePerHour = &amount
-		return g
-	}
-	machine := func(name, instanceType string, capacityType configv1alpha1.CapacityType) configv1alpha1.NodeGroup {
-		return configv1alpha1.NodeGroup{Name: name, InstanceType: instanceType, CapacityType: capacityType}
-	}
-	cases := map[string]struct {
-		groups       []configv1alpha1.NodeGroup
-		want         []price
-		wantWarnings []string
-	}{
+	cases := map[string]priceCase{
 		"all known": {
 			groups: []configv1alpha1.NodeGroup{priced("a", dollar), priced("b", 0)},
 			want:   []price{{dollar, true}, {0, true}},
@@ -219,6 +249,14 @@ func TestNewPrices(t *testing.T) {
 			want:         []price{{55_040_000, false}, {55_040_000, true}},
 			wantWarnings: []string{"node group a has no price; it counts as dear as the dearest group, $55.04 an hour and node"},
 		},
+	}
+	for name, tc := range cases {
+		t.Run(name, tc.run)
+	}
+}
+
+func TestNewWithoutKnownPrices(t *testing.T) {
+	cases := map[string]priceCase{
 		"none known": {
 			groups:       []configv1alpha1.NodeGroup{own("a"), own("b")},
 			want:         []price{{0, false}, {0, false}},
@@ -235,15 +273,7 @@ func TestNewPrices(t *testing.T) {
 		"no groups": {},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			groups := build(t, tc.groups...)
-			var got []price
-			for _, g := range groups {
-				got = append(got, price{g.Price, g.PriceKnown})
-			}
-			require.Empty(t, cmp.Diff(tc.want, got))
-			require.Empty(t, cmp.Diff(tc.wantWarnings, nodegroups.Warnings(groups, configv1alpha1.Limits{})))
-		})
+		t.Run(name, tc.run)
 	}
 }
 
@@ -297,7 +327,7 @@ func TestAccelerators(t *testing.T) {
 		wantCount int64
 	}{
 		"by the catalogue":             {node: makeNode("a").Label(key, "p5.48xlarge"), want: "nvidia-h100-80gb", wantCount: 8},
-		"by the old label":             {node: makeNode("a").Label("beta."+"kubernetes.io/instance-type", "p5.48xlarge"), want: "nvidia-h100-80gb", wantCount: 8},
+		"by the old label":             {node: makeNode("a").Label("beta.kubernetes.io/instance-type", "p5.48xlarge"), want: "nvidia-h100-80gb", wantCount: 8},
 		"the new label first":          {node: makeNode("a").Label(key, "g6.2xlarge").Label("beta.kubernetes.io/instance-type", "p5.48xlarge"), want: "nvidia-l4", wantCount: 1},
 		"in any case on Azure":         {node: makeNode("a").Label(key, "standard_nd96isr_h100_v5"), want: "nvidia-h100-80gb", wantCount: 8},
 		"as allocatable":               {node: makeNode("a").Label(key, "p5.48xlarge").Allocatable("nvidia.com/gpu", "6"), want: "nvidia-h100-80gb", wantCount: 6},

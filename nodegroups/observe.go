@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
 	"tidegate.io/autoscaler/api/v1alpha1"
@@ -74,14 +75,15 @@ func Observe(groups []Group, nodes []*corev1.Node, now time.Time) ([]Status, []s
 	return out, warnings
 }
 
+// ownerOf finds the group that a node's label names, else the one whose selector matches.
 func ownerOf(groups []Group, node *corev1.Node) (int, string) {
+	name := node.Labels[LabelNodeGroup]
+	if i := slices.IndexFunc(groups, func(g Group) bool { return g.Name == name }); i >= 0 {
+		return i, ""
+	}
 	selected := -1
 	for i := range groups {
-		byLabel, bySelector := groups[i].owns(node)
-		if byLabel {
-			return i, ""
-		}
-		if !bySelector {
+		if !groups[i].selector.Matches(labels.Set(node.Labels)) {
 			continue
 		}
 		if selected >= 0 {
@@ -89,7 +91,7 @@ func ownerOf(groups []Group, node *corev1.Node) (int, string) {
 		}
 		selected = i
 	}
-	if name := node.Labels[LabelNodeGroup]; selected < 0 && name != "" {
+	if selected < 0 && name != "" {
 		return -1, fmt.Sprintf("node %s: label %s names group %q, which is not configured; the node is left alone", node.Name, LabelNodeGroup, name)
 	}
 	return selected, ""
@@ -292,7 +294,7 @@ func instanceID(providerID string) string {
 // isMachineMade says whether clouds, Kubernetes, node provisioners, feature discovery or
 // device vendors set labels of this key, the same on every node of a group. Only such a
 // label of a group's only node is believed: what people set by hand is not repeated by
-// itself. Whoever wants a label of his own on new nodes states it in the group's labels.
+// itself. Another label that new nodes carry belongs in the configuration.
 func isMachineMade(key string) bool {
 	switch key {
 	case corev1.LabelArchStable, corev1.LabelOSStable,

@@ -34,8 +34,11 @@ func (s *Session) breaks(kind int, err error) error {
 	return nil
 }
 
+// isBroken says whether a plugin could make no sense of pods of the kind.
+func (s *Session) isBroken(kind int) bool { return s.broken[kind] != nil }
+
 func (s *Session) fits(p Pod, node int) (bool, error) {
-	if s.broken[p.Kind] != nil || s.Nodes[node].closed {
+	if s.isBroken(p.Kind) || s.Nodes[node].closed {
 		return false, nil
 	}
 	if s.plugins {
@@ -110,7 +113,8 @@ func (s *Session) TemplateFree(group int) Vector { return s.templates[group].fre
 // rule that refuses, with its numbers; none when it fits.
 func (s *Session) Refusals(kind, group int) ([]v1alpha1.Reason, error) {
 	t, name := &s.templates[group], s.Groups[group].Name
-	if b := s.broken[kind]; b != nil {
+	if s.isBroken(kind) {
+		b := s.broken[kind]
 		return []v1alpha1.Reason{{Code: v1alpha1.InvalidPod, Object: name, Text: fmt.Sprintf("%s: %v", b.Plugin, b.Err)}}, nil
 	}
 	out := s.shortOf(kind, group)

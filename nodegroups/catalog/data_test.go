@@ -138,7 +138,7 @@ func TestParseRefusesBrokenRows(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var fields []string
-			for _, column := range strings.Split(header, ",") {
+			for column := range strings.SplitSeq(header, ",") {
 				value := good[column]
 				if column == tc.column {
 					value = tc.value

@@ -80,20 +80,39 @@ func (s *Session) staticRefusals(kind, shape int) ([]kubesched.Refusal, error) {
 	return r, err
 }
 
-// fitsPlugins asks every filter plugin about this pod and node.
+// fitsPlugins asks every filter plugin about this pod and node. Pods of one kind share a
+// cycle, which is told of each pod that is bound meanwhile; not so pods with volumes,
+// because what is reserved for one cycle is news to the others.
 func (s *Session) fitsPlugins(p Pod, node int) (bool, error) {
-	if s.cycleOf != p.Pod {
-		y, r, err := s.kube.Begin(p.Pod)
-		if err != nil {
-			return false, err
-		}
-		s.cycle, s.cycleNo, s.cycleOf = y, r, p.Pod
+	b, err := s.begin(p)
+	if err != nil || b.refusal != nil {
+		return false, err
 	}
-	if s.cycleNo != nil {
-		return false, nil
-	}
-	r, err := s.cycle.Filter(s.Nodes[node].Name)
+	r, err := b.cycle.Filter(s.Nodes[node].Name)
 	return r == nil && err == nil, err
+}
+
+func (s *Session) begin(p Pod) (begun, error) {
+	if b, ok := s.cycles[p.Kind]; ok {
+		return b, nil
+	}
+	if s.lastOf == p.Pod {
+		return s.last, nil
+	}
+	cycle, refusal, err := s.kube.Begin(p.Pod)
+	if err != nil {
+		return begun{}, err
+	}
+	b := begun{cycle: cycle, refusal: refusal}
+	if s.plugins || usesVolumes(p.Pod) {
+		s.last, s.lastOf = b, p.Pod
+		return b, nil
+	}
+	if len(s.cycles) >= mostCycles {
+		clear(s.cycles)
+	}
+	s.cycles[p.Kind] = b
+	return b, nil
 }
 
 // TemplateHolds says whether an empty new node of the group holds a pod of the kind, as

@@ -87,9 +87,9 @@ type Session struct {
 	podTerms  bool // some pod has a term about other pods
 	offers    map[string]int
 	csi       []*storagev1.CSINode // by group: the volume limits of a new node
-	cycle     *kubesched.Cycle
-	cycleOf   *corev1.Pod
-	cycleNo   *kubesched.Refusal
+	cycles    map[int]begun        // by kind
+	last      begun                // of the last pod whose cycle is not kept
+	lastOf    *corev1.Pod
 	journal   []entry
 	opened    []int // by group: how many nodes were opened
 	// Domains counts the nodes of the session by topology domain.
@@ -103,6 +103,16 @@ type Unit struct {
 }
 
 type pair struct{ kind, shape int }
+
+// begun is a scheduling cycle of a kind, or the refusal of every node at its beginning.
+type begun struct {
+	cycle   *kubesched.Cycle
+	refusal *kubesched.Refusal
+}
+
+// mostCycles bounds how many cycles are kept up to date: each bound pod costs one step in
+// each of them.
+const mostCycles = 64
 
 // template is a new node of a group with its DaemonSets on it.
 type template struct {
@@ -122,7 +132,7 @@ type entry struct {
 
 // NewSession reads the cluster. It costs one look at each pod and node.
 func NewSession(in Input) (*Session, error) {
-	s := &Session{Groups: in.Groups, static: map[pair][]kubesched.Refusal{}, broken: map[int]*kubesched.PodError{}, offers: map[string]int{}, plugins: in.Plugins, opened: make([]int, len(in.Groups))}
+	s := &Session{Groups: in.Groups, static: map[pair][]kubesched.Refusal{}, broken: map[int]*kubesched.PodError{}, cycles: map[int]begun{}, offers: map[string]int{}, plugins: in.Plugins, opened: make([]int, len(in.Groups))}
 	all := slices.Clone(in.Snapshot.Pods())
 	for _, d := range in.Snapshot.DaemonSets() {
 		all = append(all, daemonPod(d, "")) // new nodes bring them
@@ -410,8 +420,18 @@ func (s *Session) Bind(p Pod, node int) error {
 	n.Free.sub(s.Kinds[p.Kind].Request, 1)
 	n.Placed = append(n.Placed, p)
 	s.journal = append(s.journal, entry{node: node})
-	s.touch()
+	s.tellCycles(p, n.Name)
 	return nil
+}
+
+// tellCycles keeps what scheduling cycles learnt up to date with one more bound pod.
+func (s *Session) tellCycles(p Pod, node string) {
+	s.lastOf = nil
+	for kind, b := range s.cycles {
+		if b.cycle != nil && !b.cycle.Added(p.Pod, node) {
+			delete(s.cycles, kind)
+		}
+	}
 }
 
 // bindPlugins lets pods that reserve volumes do so; for all others it is enough that the
@@ -434,7 +454,10 @@ func (s *Session) bindPlugins(p Pod, node string) error {
 }
 
 // touch forgets what a scheduling cycle learnt before the cluster changed.
-func (s *Session) touch() { s.cycle, s.cycleOf, s.cycleNo = nil, nil, nil }
+func (s *Session) touch() {
+	s.lastOf = nil
+	clear(s.cycles)
+}
 
 // Mark remembers the state for Rollback. Marks nest.
 func (s *Session) Mark() int { return len(s.journal) }

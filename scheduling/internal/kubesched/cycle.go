@@ -11,7 +11,8 @@ import (
 )
 
 // Cycle is one pod's scheduling cycle: what PreFilter learnt about the cluster at the
-// time of Begin. It is void once a pod or node is added or removed.
+// time of Begin, and was told since by Added. It is void once a node is added or removed,
+// or a pod in any other way.
 type Cycle struct {
 	cluster *Cluster
 	pod     *corev1.Pod
@@ -108,6 +109,30 @@ func (y *Cycle) filter(node string, filters []fwk.FilterPlugin) (*Refusal, error
 		}
 	}
 	return nil, nil
+}
+
+// Added tells the cycle that another pod was put on a node since Begin, by the plugins'
+// own PreFilter extensions. It returns false when the cycle cannot know what that means
+// and must begin anew: a plugin that had nothing to look at may have something now.
+func (y *Cycle) Added(pod *corev1.Pod, node string) bool {
+	info, ok := y.cluster.nodes.get(node)
+	if !ok {
+		return false
+	}
+	p := podInfo(pod)
+	if len(p.RequiredAntiAffinityTerms) > 0 && y.state.GetSkipFilterPlugins().Has(InterPodAffinity) {
+		return false
+	}
+	for _, f := range y.cluster.filters {
+		pre, ok := f.(fwk.PreFilterPlugin)
+		if !ok || y.state.GetSkipFilterPlugins().Has(f.Name()) || pre.PreFilterExtensions() == nil {
+			continue
+		}
+		if status := pre.PreFilterExtensions().AddPod(context.Background(), y.state, y.pod, p, info); !status.IsSuccess() {
+			return false
+		}
+	}
+	return true
 }
 
 // FilterAll is Filter without stopping at the first plugin that refuses: every refusal,

@@ -315,9 +315,9 @@ func (e *estimator) minimum(u *scheduling.Unit) []scheduling.Pod {
 }
 
 // packs says whether the unit is packed by counts: it has no topology key, and its pods
-// do not look at other pods.
+// do not look at other pods. Where the plugins answer everything, nothing is.
 func (e *estimator) packs(u *scheduling.Unit) bool {
-	return u.Required == "" && !slices.ContainsFunc(u.Pods, func(p scheduling.Pod) bool { return e.s.Kinds[p.Kind].Dynamic })
+	return !e.s.PluginsOnly() && u.Required == "" && !slices.ContainsFunc(u.Pods, func(p scheduling.Pod) bool { return e.s.Kinds[p.Kind].Dynamic })
 }
 
 // place puts pods of the unit somewhere, all of them or none matter to the caller, who

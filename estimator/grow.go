@@ -215,6 +215,9 @@ func (e *estimator) cursor(kind int, accelerators bool) int {
 
 func (e *estimator) inTurn(kind int, accelerators bool, keep, yield func(int) bool) bool {
 	from := min(e.next[e.cursor(kind, accelerators)], len(e.s.Nodes))
+	if e.s.PluginsOnly() {
+		from = 0 // nothing is remembered
+	}
 	for n := from; n < len(e.s.Nodes); n++ {
 		if keep(n) && !yield(n) {
 			return false

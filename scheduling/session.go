@@ -508,6 +508,9 @@ func (s *Session) BoundSince(mark int) []Placement {
 	return out
 }
 
+// PluginsOnly says whether every answer comes from the scheduler plugins.
+func (s *Session) PluginsOnly() bool { return s.plugins }
+
 // Opened is the number of nodes of a group that this session opened.
 func (s *Session) Opened(group int) int { return s.opened[group] }
 

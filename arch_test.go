@@ -17,9 +17,16 @@ import (
 
 const module = "tidegate.io/autoscaler"
 
-// kubesched is the one folder that touches kube-scheduler's code, and so the one with
-// exemptions: see docs/decisions.md, 2.
-const kubesched = "scheduling/internal/kubesched"
+// The folders with exemptions.
+const (
+	// kubesched is the one folder that touches kube-scheduler's code: see
+	// docs/decisions.md, 2.
+	kubesched = "scheduling/internal/kubesched"
+
+	// drawn draws random clusters for tests. It decides nothing and no decision can import
+	// it, so it may use a source of random numbers, started with a seed.
+	drawn = "scheduling/internal/drawn"
+)
 
 // row says which of our packages the packages of a folder may import. It holds for the
 // folders beneath too, unless they have a row of their own, and lets them import each
@@ -41,6 +48,7 @@ func importTable() []row {
 		{"capacity", []string{"api/...", "nodegroups", "checkpoint"}, "when capacity exists does not depend on the work that wants it"},
 		{"snapshot", []string{"api/...", "nodegroups"}, "a snapshot is what decisions are made from, so it knows none of them"},
 		{"scheduling", []string{"api/...", "nodegroups", "snapshot"}, "whether a gang fits does not depend on what it would cost"},
+		{drawn, []string{"api/...", "nodegroups"}, "random clusters are drawn without knowing the code that they test"},
 		{"estimator", []string{"api/...", "nodegroups", "scheduling/...", "snapshot"}, "the estimator answers plan's question and does not know why it is asked"},
 		{"consolidation", []string{"api/...", "checkpoint", "estimator", "nodegroups", "scheduling/...", "snapshot"}, "consolidation proposes and plan chooses"},
 		{"plan", []string{"api/...", "capacity", "checkpoint", "consolidation", "estimator", "nodegroups/...", "scheduling/...", "snapshot"}, "a plan is made without the world that carries it out"},
@@ -73,7 +81,8 @@ func pureBans() []ban {
 		{[]string{"k8s.io/klog/..."}, "a pure package returns what it found and the edge logs it", kubesched},
 		{[]string{"log", "log/slog"}, "a pure package returns what it found and the edge logs it", ""},
 		{[]string{"os/...", "net", "net/http/..."}, "a pure package is given values, readers and writers", ""},
-		{[]string{"math/rand/...", "crypto/rand", "k8s.io/apimachinery/pkg/util/rand"}, "the same snapshot gives the same plan", ""},
+		{[]string{"math/rand/v2"}, "the same snapshot gives the same plan", drawn},
+		{[]string{"math/rand", "crypto/rand", "k8s.io/apimachinery/pkg/util/rand"}, "the same snapshot gives the same plan", ""},
 		{[]string{"sync/..."}, "one goroutine makes a decision, so there is nothing to lock", ""},
 		{[]string{"github.com/prometheus/..."}, "a pure package has no metrics and the edge counts what a plan says", ""},
 	}
@@ -376,6 +385,19 @@ func TestArchitectureMessages(t *testing.T) {
 		"the world, at the edge":         {"cmd/tidegate/main.go", `package main; import ("context"; "os"; "time"); var now = time.Now`, nil},
 		"what kubesched alone may":       {"scheduling/internal/kubesched/x.go", `package kubesched; import ("context"; "k8s.io/client-go/informers"; "k8s.io/kubernetes/pkg/scheduler/framework")`, nil},
 		"what kubesched may not, either": {"scheduling/internal/kubesched/x.go", `package kubesched; import "sync"`, []string{"package scheduling/internal/kubesched must not import sync because one goroutine makes a decision, so there is nothing to lock"}},
+		"what drawn alone may":           {"scheduling/internal/drawn/x.go", `package drawn; import ("math/rand/v2"; "tidegate.io/autoscaler/nodegroups")`, nil},
+		"what drawn may not, either": {
+			"scheduling/internal/drawn/x.go", `package drawn; import ("crypto/rand"; "tidegate.io/autoscaler/scheduling/internal/kubesched")`,
+			[]string{
+				"package scheduling/internal/drawn must not import crypto/rand because the same snapshot gives the same plan",
+				"package scheduling/internal/drawn must not import scheduling/internal/kubesched because random clusters are drawn without knowing the code that they test",
+			},
+		},
+		"random clusters, in a decision": {
+			"scheduling/x.go", `package scheduling; import "tidegate.io/autoscaler/scheduling/internal/drawn"`,
+			[]string{"package scheduling must not import scheduling/internal/drawn because whether a gang fits does not depend on what it would cost"},
+		},
+		"random clusters, in a test": {"scheduling/x_test.go", `package scheduling; import "tidegate.io/autoscaler/scheduling/internal/drawn"`, nil},
 		"kube-scheduler elsewhere, even in a test": {
 			"plan/x_test.go", `package plan; import "k8s.io/kubernetes/pkg/scheduler"`,
 			[]string{"package plan must not import k8s.io/kubernetes/pkg/scheduler because its Go API changes with every release and one package absorbs that"},

@@ -44,7 +44,7 @@ func (e *estimator) exceeded(group int, n int64) []v1alpha1.Reason {
 	}
 	if most := e.Limits.MaxCostPerHour; most != nil && e.base.cost+so.cost+g.Price*configv1alpha1.MicroDollars(n) > *most {
 		out = append(out, v1alpha1.Reason{Code: v1alpha1.MaxCostPerHour, Object: g.Name,
-			Text: fmt.Sprintf("needs $%s an hour more, limits.maxCostPerHour leaves $%s (of $%s)", g.Price*configv1alpha1.MicroDollars(n), max(*most-e.base.cost-so.cost, 0), *most)})
+			Text: fmt.Sprintf("needs %s an hour more, limits.maxCostPerHour leaves %s (of %s)", (g.Price * configv1alpha1.MicroDollars(n)).Dollars(), max(*most-e.base.cost-so.cost, 0).Dollars(), most.Dollars())})
 	}
 	if most, ok := e.Limits.Accelerators[g.Accelerator]; ok && g.AcceleratorCount > 0 {
 		have := e.base.accelerators[g.Accelerator] + so.accelerators[g.Accelerator]
@@ -56,11 +56,14 @@ func (e *estimator) exceeded(group int, n int64) []v1alpha1.Reason {
 	return out
 }
 
-func nodes(n int64) string {
+func nodes(n int64) string { return count(n, "node") }
+
+// count writes a number of things: 1 node, 2 nodes.
+func count[N int | int64](n N, noun string) string {
 	if n == 1 {
-		return "1 node"
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d nodes", n)
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // canOpen says whether one more node (or unit of nodes) of the group may be bought.

@@ -87,7 +87,7 @@ func (e *estimator) way(u *scheduling.Unit, pods []scheduling.Pod, group int) (O
 		return o, err
 	}
 	if group < 0 {
-		o.Reasons = []v1alpha1.Reason{{Code: v1alpha1.InsufficientResources, Text: fmt.Sprintf("nodes that exist hold %d of %d pods", o.Pods, len(pods))}}
+		o.Reasons = []v1alpha1.Reason{{Code: v1alpha1.InsufficientResources, Text: fmt.Sprintf("nodes that exist hold %d of %s", o.Pods, count(len(pods), "pod"))}}
 		return o, nil
 	}
 	var err error
@@ -127,7 +127,7 @@ func (e *estimator) domainWays(u *scheduling.Unit, pods []scheduling.Pod) ([]Opt
 			}
 		} else if !o.Serves {
 			o.Reasons = []v1alpha1.Reason{{Code: v1alpha1.TopologyDomainTooSmall, Object: d.value,
-				Text: fmt.Sprintf("holds %d of %d pods, with %s that may join", o.Pods, len(pods), nodes(o.Nodes))}}
+				Text: fmt.Sprintf("holds %d of %s, with %s that may join", o.Pods, count(len(pods), "pod"), nodes(o.Nodes))}}
 		}
 		out = append(out, o)
 	}

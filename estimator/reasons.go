@@ -137,13 +137,21 @@ func (e *estimator) topologyReasons(u *scheduling.Unit, pods []scheduling.Pod, g
 			Text: fmt.Sprintf("members run outside one common %s already, so the scheduler places no further one", u.Required)}}
 	} else if len(u.Bound) > 0 {
 		return []v1alpha1.Reason{{Code: v1alpha1.TopologyDomainTooSmall, Object: name,
-			Text: fmt.Sprintf("%d members run in one %s already, which has no room for the rest", len(u.Bound), u.Required)}}
+			Text: fmt.Sprintf("%s in one %s already, which has no room for the rest", runs(len(u.Bound)), u.Required)}}
 	}
 	if size := e.s.Domains.Size(group, u.Required); needs > size {
 		return []v1alpha1.Reason{{Code: v1alpha1.TopologyDomainTooSmall, Object: name,
 			Text: fmt.Sprintf("needs %s in one %s, a domain of the group has %d", nodes(needs), u.Required, size)}}
 	}
 	return nil
+}
+
+// runs says how many members run: 1 member runs, 2 members run.
+func runs(members int) string {
+	if members == 1 {
+		return "1 member runs"
+	}
+	return fmt.Sprintf("%d members run", members)
 }
 
 func (e *estimator) claimReasons(pods []scheduling.Pod, group int) []v1alpha1.Reason {
@@ -185,7 +193,8 @@ func (e *estimator) lastResort(pods []scheduling.Pod, group int) ([]v1alpha1.Rea
 	}
 	if len(out) == 0 {
 		out = []v1alpha1.Reason{{Code: v1alpha1.MaxSize, Object: e.s.Groups[group].Name,
-			Text: "could serve a part; the whole does not fit beside what was placed before it"}}
+			Text: fmt.Sprintf("could serve a part; the whole does not fit beside what was placed before it (maximum %d, size %d, %d bought by this plan)",
+				e.s.Groups[group].MaxSize, e.s.Groups[group].Target, e.s.Opened(group))}}
 	}
 	return out, nil
 }

@@ -348,9 +348,9 @@ func priceWarnings(groups []Group) []string {
 		switch {
 		case g.PriceKnown:
 		case g.priceAssumed:
-			out = append(out, fmt.Sprintf("node group %s has no price; it counts as dear as the dearest group, $%s an hour and node", g.Name, g.Price))
+			out = append(out, fmt.Sprintf("node group %s has no price; it counts as dear as the dearest group, %s an hour and node", g.Name, g.Price.Dollars()))
 		case g.Price > 0:
-			out = append(out, fmt.Sprintf("node group %s is spot without pricePerHour; it counts at the on-demand price of $%s", g.Name, g.Price))
+			out = append(out, fmt.Sprintf("node group %s is spot without pricePerHour; it counts at the on-demand price of %s", g.Name, g.Price.Dollars()))
 		default:
 			out = append(out, fmt.Sprintf("node group %s has no price, and no group has a certain one; it counts as free", g.Name))
 		}

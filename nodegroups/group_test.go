@@ -236,13 +236,13 @@ func TestNewPrices(t *testing.T) {
 			want:   []price{{55_040_000, false}, {dollar, true}, {dollar, false}},
 			wantWarnings: []string{
 				"node group a is spot without pricePerHour; it counts at the on-demand price of $55.04",
-				"node group c has no price; it counts as dear as the dearest group, $1 an hour and node",
+				"node group c has no price; it counts as dear as the dearest group, $1.00 an hour and node",
 			},
 		},
 		"spot of a machine without a price": {
 			groups:       []configv1alpha1.NodeGroup{machine("a", "a4-highgpu-8g", configv1alpha1.Spot), priced("b", dollar)},
 			want:         []price{{dollar, false}, {dollar, true}},
-			wantWarnings: []string{"node group a has no price; it counts as dear as the dearest group, $1 an hour and node"},
+			wantWarnings: []string{"node group a has no price; it counts as dear as the dearest group, $1.00 an hour and node"},
 		},
 		"a machine of the catalogue without a price": {
 			groups:       []configv1alpha1.NodeGroup{machine("a", "a4-highgpu-8g", configv1alpha1.OnDemand), machine("b", "p5.48xlarge", configv1alpha1.Reserved)},

@@ -125,9 +125,21 @@ func (s *Status) stateOf(n *corev1.Node, now time.Time) ObservedNode {
 	o.State = Upcoming
 	if !o.Until.IsZero() && !now.Before(o.Until) {
 		o.State = Failed
-		o.Why += fmt.Sprintf(" %s after it registered", s.Timeout)
+		o.Why += fmt.Sprintf(" %s after it registered", shortDuration(s.Timeout))
 	}
 	return o
+}
+
+// shortDuration leaves out minutes and seconds that are zero: 15m, not 15m0s.
+func shortDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
 
 func (s *Status) unready(n *corev1.Node) string {

@@ -8,7 +8,7 @@
 //
 // Example:
 //
-//	decision, err := plan.Decide(snap, configuration, now)
+//	decision, err := plan.Decide(snap, configuration, now, plan.Options{})
 //	for _, up := range decision.ScaleUps {
 //		// up.NodeGroup grows from up.From to up.To
 //	}

@@ -207,7 +207,11 @@ func (d *decision) unitFacts(u *scheduling.Unit, unit int, pod *scheduling.Pod) 
 	if u.Required != "" {
 		add("topology", "all members share one %s", u.Required)
 	}
-	add("order", "%d of %d: priority %d, created %s", unit+1, len(d.session.Units), u.Priority, u.Created.UTC().Format(time.RFC3339))
+	created := "of unknown age"
+	if !u.Created.IsZero() {
+		created = "created " + u.Created.UTC().Format(time.RFC3339)
+	}
+	add("order", "%d of %d: priority %d, %s", unit+1, len(d.session.Units), u.Priority, created)
 	if pod != nil {
 		add("asks for", "%s", d.session.Asks(pod.Kind))
 		return out
@@ -283,9 +287,9 @@ func (d *decision) explainGroup(x *Explanation, group int) {
 	x.What = "NodeGroup"
 	g := describe(&d.groups[group], d.now)
 	x.Facts = append(x.Facts, g.facts()...)
-	x.Outcome, x.Message = "Unchanged", "the plan buys none of its nodes"
+	x.Outcome, x.Message = "Unchanged", "the plan buys no node"
 	if n := d.session.Opened(group); n > 0 {
-		x.Outcome, x.Message = "Grows", "the plan buys "+count(n, "node")+" of it"
+		x.Outcome, x.Message = "Grows", "the plan buys "+count(n, "node")
 	}
 	refused := map[int]GroupReason{}
 	for _, r := range d.result.Refused {

@@ -167,14 +167,23 @@ func (d *decision) cheapest(options []estimator.Option, chosen func(estimator.Op
 	return sum
 }
 
-// chosenWords say how much of the gang the plan places this way.
+// chosenWords say how much of the gang the plan places this way. A group may be in the plan
+// although it could not serve by itself: what grows for others may have room, and several
+// groups may share a gang.
 func chosenWords(u *scheduling.Unit, o estimator.Option, in use) string {
 	if u.Required != "" {
 		return partWords(u, in.placed)
 	}
 	text := partWords(u, in.pods[o.Group])
-	if o.Group == existing && o.Serves && len(in.nodes) > 0 {
+	switch {
+	case o.Group == existing && o.Serves && len(in.nodes) > 0:
 		text += "; the room for the others goes to gangs that need it more"
+	case o.Group != existing && !o.Serves:
+		first, why := v1alpha1.First(o.Reasons)
+		if in.pods[o.Group] == in.placed {
+			text += ", with room that others leave"
+		}
+		text += fmt.Sprintf("; by itself: %s: %s", first.Code, why)
 	}
 	return text
 }
@@ -191,27 +200,22 @@ func priced(o estimator.Option) string {
 	if o.Nodes == 0 {
 		return "without a new node"
 	}
-	return fmt.Sprintf("with %s for %s an hour", count(o.Nodes, "new node"), dollars(o.Cost))
+	return fmt.Sprintf("with %s for %s an hour", count(o.Nodes, "new node"), o.Cost.Dollars())
 }
 
 // heldWords are about an option of a gang that waits: nothing speaks against it but that.
 func heldWords(u *scheduling.Unit, o estimator.Option) string {
-	once := "once the gang may be placed"
-	if u.Single() {
-		once = "once the pod may be placed"
-	}
-	what := "would serve "
-	switch u.Held.Code {
-	case v1alpha1.GangIncomplete:
-		once = "once the gang is complete"
-		what += fmt.Sprintf("the %s that exist ", count(len(u.Pods), "pod"))
+	if u.Held.Code == v1alpha1.GangIncomplete {
+		exist := "exist"
 		if len(u.Pods) == 1 {
-			what = "would serve the 1 pod that exists "
+			exist = "exists"
 		}
-	case v1alpha1.SchedulingGated:
-		once = "once the scheduling gates are gone"
+		return fmt.Sprintf("would serve the %s that %s %s once the gang is complete", count(len(u.Pods), "pod"), exist, priced(o))
 	}
-	return what + priced(o) + " " + once
+	if u.Held.Code == v1alpha1.SchedulingGated {
+		return "would serve " + priced(o) + " once the scheduling gates are gone"
+	}
+	return "would serve " + priced(o) + " once it may be placed"
 }
 
 // crowdedOut is why an option does not serve a gang that gets nothing although it would
@@ -234,7 +238,7 @@ func (d *decision) outdone(o estimator.Option, best way) (v1alpha1.Code, string)
 	mine := d.wayOf(o)
 	switch objective := d.configuration.Objective; {
 	case mine.cost > best.cost:
-		return v1alpha1.HigherCost, fmt.Sprintf("%s; the plan's way costs %s", text, dollars(best.cost))
+		return v1alpha1.HigherCost, fmt.Sprintf("%s; the plan's way costs %s", text, best.cost.Dollars())
 	case objective == configv1alpha1.ObjectiveNodes && mine.nodes > best.nodes:
 		return "", fmt.Sprintf("%s; the plan's way needs %s, and the objective is nodes", text, count(best.nodes, "new node"))
 	case objective == configv1alpha1.ObjectivePriority && o.Nodes > 0 && mine.priority < best.priority:

@@ -116,7 +116,7 @@ func describe(s *nodegroups.Status, now time.Time) GroupInfo {
 
 // facts are the lines of an explanation.
 func (g *GroupInfo) facts() []Fact {
-	price := dollars(g.PricePerHour) + " an hour and node"
+	price := g.PricePerHour.Dollars() + " an hour and node"
 	switch {
 	case !g.PriceKnown && g.PricePerHour == 0:
 		price = "unknown"

@@ -146,7 +146,7 @@ func (d *decision) scaleUps() []ScaleUp {
 // why is one sentence about a purchase.
 func (d *decision) why(group, pods int) string {
 	if pods == 0 {
-		return fmt.Sprintf("the group is below its minimum size of %d", d.groups[group].MinSize)
+		return fmt.Sprintf("below its minimum size of %d", d.groups[group].MinSize)
 	}
 	best := map[configv1alpha1.Objective]string{
 		configv1alpha1.ObjectiveNodes: "fewest nodes", configv1alpha1.ObjectivePriority: "highest priority",

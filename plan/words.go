@@ -6,8 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-
-	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
 )
 
 // count writes a number of things: 1 pod, 2 pods.
@@ -18,23 +16,8 @@ func count[N int | int64](n N, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// dollars writes an amount exactly, with at least two decimals: $24.10, $0.8064.
-func dollars(m configv1alpha1.MicroDollars) string {
-	s := m.String()
-	switch dot := strings.IndexByte(s, '.'); {
-	case dot < 0:
-		s += ".00"
-	case len(s)-dot == 2:
-		s += "0"
-	}
-	if rest, negative := strings.CutPrefix(s, "-"); negative {
-		return "-$" + rest
-	}
-	return "$" + s
-}
-
-// readable writes what a node offers for people: cores with decimals, bytes in the unit
-// that leaves a small number, rounded down to a tenth.
+// readable writes what a node offers for people: cores with decimals, bytes in Gi or
+// the largest unit beneath that they fill, rounded down to a tenth.
 //
 // Worked example: 15890m of cpu is 15.89, 59055Mi of memory is 57.6Gi.
 func readable(name string, q resource.Quantity) string {
@@ -45,7 +28,7 @@ func readable(name string, q resource.Quantity) string {
 	case corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
 		n, unit := q.Value(), ""
 		size := int64(1)
-		for _, next := range []string{"Ki", "Mi", "Gi", "Ti"} {
+		for _, next := range []string{"Ki", "Mi", "Gi"} {
 			if n/size < 1024 {
 				break
 			}

@@ -5,22 +5,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"k8s.io/apimachinery/pkg/api/resource"
-
-	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
 )
 
 func TestCount(t *testing.T) {
 	assert.Equal(t, "0 pods", count(0, "pod"))
 	assert.Equal(t, "1 pod", count(1, "pod"))
 	assert.Equal(t, "2 new nodes", count(int64(2), "new node"))
-}
-
-func TestDollars(t *testing.T) {
-	for micros, want := range map[configv1alpha1.MicroDollars]string{
-		0: "$0.00", 24_100_000: "$24.10", 10_000_000: "$10.00", 806_400: "$0.8064", 1: "$0.000001", -1_500_000: "-$1.50",
-	} {
-		assert.Equal(t, want, dollars(micros))
-	}
 }
 
 func TestReadable(t *testing.T) {
@@ -31,7 +21,7 @@ func TestReadable(t *testing.T) {
 		"nothing":          {"cpu", "0", "0"},
 		"memory":           {"memory", "59055Mi", "57.6Gi"},
 		"memory, round":    {"memory", "64Gi", "64Gi"},
-		"terabytes":        {"memory", "1938300Mi", "1.8Ti"},
+		"much memory":      {"memory", "1938300Mi", "1892.8Gi"},
 		"bytes":            {"ephemeral-storage", "1000", "1000"},
 		"devices":          {"nvidia.com/gpu", "8", "8"},
 	} {

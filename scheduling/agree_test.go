@@ -2,7 +2,6 @@ package scheduling_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -10,14 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
 	"tidegate.io/autoscaler/nodegroups"
 	"tidegate.io/autoscaler/scheduling"
 	"tidegate.io/autoscaler/scheduling/gang"
+	"tidegate.io/autoscaler/scheduling/internal/drawn"
 	"tidegate.io/autoscaler/snapshot"
 )
 
@@ -36,66 +33,17 @@ func number(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// drawInput draws a cluster with node groups. Some nodes belong to a group, and some of
-// those are starting, failed or on their way out.
+// drawInput draws a cluster with node groups.
 func drawInput(t *testing.T, seed uint64) scheduling.Input {
 	t.Helper()
-	c := drawCluster(seed)
-	d := &drawer{Rand: rand.New(rand.NewPCG(seed, 2)), plain: seed%4 == 0, roomy: seed%4 > 1}
-	for _, n := range c.nodes {
-		d.nodes = append(d.nodes, n.Name)
-	}
-	config := &configv1alpha1.AutoscalerConfiguration{}
-	for i := range 1 + d.IntN(3) {
-		config.NodeGroups = append(config.NodeGroups, d.group(fmt.Sprintf("g%d", i)))
-	}
-	for _, n := range c.nodes {
-		if d.oneIn(3) {
-			continue
-		}
-		n.Labels[nodegroups.LabelNodeGroup] = pick(d, config.NodeGroups...).Name
-		n.CreationTimestamp = metav1.NewTime(drawNow().AddDate(0, 0, -d.IntN(2)))
-		if d.oneIn(10) {
-			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "ToBeDeletedByClusterAutoscaler", Effect: corev1.TaintEffectNoSchedule})
-		}
-	}
-	snap, err := snapshot.New(c.objects()...)
+	c, drawnGroups := drawn.NewWithGroups(seed)
+	snap, err := snapshot.New(c.Objects()...)
 	require.NoError(t, err)
-	groups, err := nodegroups.New(config)
+	groups, err := nodegroups.New(&configv1alpha1.AutoscalerConfiguration{NodeGroups: drawnGroups})
 	require.NoError(t, err)
-	statuses, _ := nodegroups.Observe(groups, snap.Nodes(), drawNow())
+	statuses, _ := nodegroups.Observe(groups, snap.Nodes(), drawn.Now())
 	gangs, _ := gang.Pending(snap)
 	return scheduling.Input{Snapshot: snap, Groups: statuses, Gangs: gangs, Scoring: configv1alpha1.ScoringLeastAllocated}
-}
-
-func (d *drawer) group(name string) configv1alpha1.NodeGroup {
-	g := configv1alpha1.NodeGroup{Name: name, MaxSize: 10, Labels: d.nodeLabels(), Taints: d.taints(), Capacity: d.allocatable()}
-	g.Provisioning.Timeout.Duration = configv1alpha1.DefaultTimeout
-	delete(g.Labels, corev1.LabelTopologyZone)
-	delete(g.Labels, drawRack)
-	if q := g.Capacity["nvidia.com/gpu"]; q.IsZero() {
-		delete(g.Capacity, "nvidia.com/gpu")
-	} else if d.oneIn(2) {
-		g.Accelerator = "nvidia-h100"
-	}
-	if d.oneIn(3) {
-		g.Capacity["nvidia.com/gpu"] = resource.MustParse("8")
-		g.Accelerator = "nvidia-h100"
-	}
-	if d.oneIn(2) {
-		g.Zones = []string{pick(d, "z1", "z2")}
-	}
-	if d.oneIn(3) {
-		g.StartupTaints = []string{"example.com/startup"}
-	}
-	if d.oneIn(2) {
-		g.Topology = []configv1alpha1.TopologyLevel{{Key: drawRack, NodesPerDomain: int64(1 + d.IntN(3))}}
-	}
-	if d.oneIn(3) {
-		size := int64(d.IntN(8))
-		g.Size = &size
-	}
-	return g
 }
 
 // twin is one cluster twice: answered fast, and by the plugins alone.
@@ -183,9 +131,9 @@ func (w *twin) open(group int, prefix string) {
 }
 
 // step opens a node or binds a pod to a node on which both say that it fits.
-func (w *twin) step(r *drawer) {
+func (w *twin) step(r *rand.Rand) {
 	w.t.Helper()
-	if r.oneIn(6) {
+	if r.IntN(6) == 0 {
 		w.open(r.IntN(len(w.fast.Groups)), "step")
 		return
 	}
@@ -238,7 +186,7 @@ func TestFastAnswersAsThePlugins(t *testing.T) {
 	first := seed
 	for ; count.pairs < most; seed++ {
 		w := newTwin(t, seed, count)
-		r := &drawer{Rand: rand.New(rand.NewPCG(seed, 3))}
+		r := rand.New(rand.NewPCG(seed, 3))
 		w.compare("as seen")
 		w.compareOpened("as seen")
 		for range 10 {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
+	"tidegate.io/autoscaler/scheduling/internal/drawn"
 )
 
 // TestAntiAffinityOfDaemonSets: the agent that every new node will run keeps pods of the
@@ -134,7 +135,7 @@ func TestUpcomingNodes(t *testing.T) {
 	group.Provisioning.Timeout.Duration = configv1alpha1.DefaultTimeout
 	starting := gpuNode("n", 8, func(n *corev1.Node) {
 		n.Labels["tidegate.io/node-group"], n.Labels["rack"] = "g", "r1"
-		n.CreationTimestamp = metav1.NewTime(drawNow())
+		n.CreationTimestamp = metav1.NewTime(drawn.Now())
 		delete(n.Status.Allocatable, "nvidia.com/gpu")
 		n.Spec.Taints = []corev1.Taint{{Key: "example.com/startup", Effect: corev1.TaintEffectNoSchedule}, {Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute}}
 	})

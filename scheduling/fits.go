@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"tidegate.io/autoscaler/api/v1alpha1"
 	"tidegate.io/autoscaler/scheduling/internal/kubesched"
@@ -160,7 +159,7 @@ func (s *Session) shortOf(kind, group int) []v1alpha1.Reason {
 	free := s.templates[group].free
 	for i, want := range s.Kinds[kind].Request {
 		if want > 0 && want > free[i] {
-			short = append(short, fmt.Sprintf("%s: wants %s, a new node offers %s", s.dims[i], amount(s.dims[i], want), amount(s.dims[i], max(free[i], 0))))
+			short = append(short, fmt.Sprintf("%s: wants %s, a new node offers %s", s.dims[i], amount(s.dims[i], want, true), amount(s.dims[i], max(free[i], 0), false)))
 		}
 	}
 	if len(short) == 0 {
@@ -242,13 +241,33 @@ func codeOf(plugin string) v1alpha1.Code {
 	return v1alpha1.InvalidPod
 }
 
-// amount writes a number of a dimension for people: cores, binary bytes or units.
-func amount(name corev1.ResourceName, n int64) string {
+// amount writes a number of a dimension for people: cores with decimals, bytes to a tenth
+// of the largest binary unit that they fill, rounded up for what is wanted and down for
+// what is offered, so that the first always reads as more; else units.
+//
+// Worked example: 7910m of cpu is 7.91; 28745Mi is 28Gi on offer and 28.1Gi wanted.
+func amount(name corev1.ResourceName, n int64, up bool) string {
 	switch name {
 	case corev1.ResourceCPU:
-		return resource.NewMilliQuantity(n, resource.DecimalSI).String()
+		return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%03d", n/1000, n%1000), "0"), ".")
 	case corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
-		return resource.NewQuantity(n, resource.BinarySI).String()
+		size, unit := int64(1), ""
+		for _, next := range []string{"Ki", "Mi", "Gi"} {
+			if n/size < 1024 {
+				break
+			}
+			size, unit = size*1024, next
+		}
+		whole, part := n/size, n%size
+		tenths := part * 10 / size
+		if up && part*10%size > 0 {
+			tenths++
+		}
+		whole, tenths = whole+tenths/10, tenths%10
+		if tenths == 0 {
+			return fmt.Sprintf("%d%s", whole, unit)
+		}
+		return fmt.Sprintf("%d.%d%s", whole, tenths, unit)
 	}
 	return fmt.Sprint(n)
 }
@@ -259,7 +278,7 @@ func (s *Session) Asks(kind int) string {
 	var out []string
 	for i, n := range s.Kinds[kind].Request {
 		if n > 0 && i != Pods {
-			out = append(out, amount(s.dims[i], n)+" "+string(s.dims[i]))
+			out = append(out, amount(s.dims[i], n, true)+" "+string(s.dims[i]))
 		}
 	}
 	if len(out) == 0 {

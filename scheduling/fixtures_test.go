@@ -16,6 +16,7 @@ import (
 	"tidegate.io/autoscaler/nodegroups"
 	"tidegate.io/autoscaler/scheduling"
 	"tidegate.io/autoscaler/scheduling/gang"
+	"tidegate.io/autoscaler/scheduling/internal/drawn"
 	"tidegate.io/autoscaler/snapshot"
 )
 
@@ -42,7 +43,7 @@ func gpuNode(name string, gpus int64, change ...func(*corev1.Node)) *corev1.Node
 func gpuPod(number int, gpus int64, change ...func(*corev1.Pod)) *corev1.Pod {
 	name := fmt.Sprintf("pod-%d", number)
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "a", UID: types.UID(name)}}
-	p.CreationTimestamp = metav1.NewTime(drawNow().Add(time.Duration(number) * time.Second))
+	p.CreationTimestamp = metav1.NewTime(drawn.Now().Add(time.Duration(number) * time.Second))
 	p.Spec.Containers = []corev1.Container{{Name: "c", Image: "i", Resources: corev1.ResourceRequirements{Requests: gpuList(gpus, gpus)}}}
 	for _, f := range change {
 		f(p)
@@ -84,7 +85,7 @@ func input(t *testing.T, groups []configv1alpha1.NodeGroup, objects ...runtime.O
 	require.NoError(t, err)
 	all, err := nodegroups.New(&configv1alpha1.AutoscalerConfiguration{NodeGroups: groups})
 	require.NoError(t, err)
-	statuses, warnings := nodegroups.Observe(all, snap.Nodes(), drawNow())
+	statuses, warnings := nodegroups.Observe(all, snap.Nodes(), drawn.Now())
 	require.Empty(t, warnings)
 	gangs, warnings := gang.Pending(snap)
 	require.Empty(t, warnings)

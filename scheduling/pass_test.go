@@ -13,11 +13,12 @@ import (
 
 	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
 	"tidegate.io/autoscaler/scheduling"
+	"tidegate.io/autoscaler/scheduling/internal/drawn"
 )
 
 // podGroup is a native PodGroup of at least so many pods; key is a required topology or "".
 func podGroup(name string, least int32, key string) *schedulingv1beta1.PodGroup {
-	g := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "a", CreationTimestamp: metav1.NewTime(drawNow())}}
+	g := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "a", CreationTimestamp: metav1.NewTime(drawn.Now())}}
 	g.Spec.SchedulingPolicy.Gang = &schedulingv1beta1.GangSchedulingPolicy{MinCount: least}
 	if key != "" {
 		g.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{Topology: []schedulingv1beta1.TopologyConstraint{{Key: key}}}

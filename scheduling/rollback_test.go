@@ -68,20 +68,20 @@ func answers(s *scheduling.Session) []bool {
 }
 
 // disturb does random things to a session, some of them undone at once.
-func disturb(t *testing.T, s *scheduling.Session, r *drawer, steps int) {
+func disturb(t *testing.T, s *scheduling.Session, r *rand.Rand, steps int) {
 	t.Helper()
 	pods := podsOf(s)
 	for range steps {
 		switch {
-		case r.oneIn(8):
+		case r.IntN(8) == 0:
 			mark := s.Mark()
 			disturb(t, s, r, 4)
 			require.NoError(t, s.Rollback(mark))
-		case r.oneIn(5):
+		case r.IntN(5) == 0:
 			g := r.IntN(len(s.Groups))
 			s.Open(g, s.Domains.Next(g, nil, "disturb"))
 		default:
-			p, n := pick(r, pods...), r.IntN(len(s.Nodes))
+			p, n := pods[r.IntN(len(pods))], r.IntN(len(s.Nodes))
 			if placed(s, p) {
 				continue
 			}
@@ -112,12 +112,12 @@ func TestRollbackRestores(t *testing.T) {
 			require.NoError(t, err)
 			used, err := scheduling.NewSession(in)
 			require.NoError(t, err)
-			disturb(t, fresh, &drawer{Rand: rand.New(rand.NewPCG(seed, 5))}, 8)
-			disturb(t, used, &drawer{Rand: rand.New(rand.NewPCG(seed, 5))}, 8)
+			disturb(t, fresh, rand.New(rand.NewPCG(seed, 5)), 8)
+			disturb(t, used, rand.New(rand.NewPCG(seed, 5)), 8)
 			require.Empty(t, cmp.Diff(look(fresh), look(used)), "seed %d: the same steps", seed)
 
 			mark := used.Mark()
-			disturb(t, used, &drawer{Rand: rand.New(rand.NewPCG(seed, 6))}, 25)
+			disturb(t, used, rand.New(rand.NewPCG(seed, 6)), 25)
 			require.NoError(t, used.Rollback(mark), "seed %d", seed)
 
 			require.Empty(t, cmp.Diff(look(fresh), look(used)), "seed %d, plugins %v (-fresh +rolled back)", seed, plugins)
@@ -139,9 +139,9 @@ func TestLiftKeepsOpenedNodes(t *testing.T) {
 			used.Open(g, used.Domains.Next(g, nil, "lift"))
 		}
 		pods := podsOf(used)
-		r := &drawer{Rand: rand.New(rand.NewPCG(seed, 7))}
+		r := rand.New(rand.NewPCG(seed, 7))
 		for range 20 {
-			p, n := pick(r, pods...), r.IntN(len(used.Nodes))
+			p, n := pods[r.IntN(len(pods))], r.IntN(len(used.Nodes))
 			if fits, err := used.Fits(p, n); err == nil && fits && !placed(used, p) {
 				require.NoError(t, used.Bind(p, n))
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"tidegate.io/autoscaler/plan"
 )
 
 // badFiles is input with mistakes.
@@ -19,6 +22,7 @@ func badFiles() map[string]string {
 	files["broken.yaml"] = "apiVersion: v1\nkind: Pod\nmetadata: {name: x\nspec: [\n"
 	files["field.yaml"] = "apiVersion: v1\nkind: Pod\nmetadata: {name: x, namespace: train}\nspec: {containers: 7}\n"
 	files["negative.yaml"] = configText(groupText("h100", ", minSize: 9"), groupText("a100", ", pricePerHuor: 1"))
+	files["machine.yaml"] = configText("{name: a, instanceType: p5.48xlrage, maxSize: 1}", "{name: b, accelerator: nvidia-l4, acceleratorCount: 1, maxSize: 1, capacity: {cpu: 1, memory: 1Gi}}")
 	files["kind.yaml"] = "apiVersion: v1\nkind: ConfigMap\n"
 	files["empty/readme.md"] = "nothing to read"
 	return files
@@ -33,6 +37,8 @@ func badLines() []string {
 		"plan --cluster nowhere.yaml", "plan --cluster cluster.yaml --config nowhere.yaml", "plan --cluster empty", "plan --cluster broken.yaml",
 		"plan --cluster cluster.yaml --config .",
 		"plan --cluster field.yaml", "plan --cluster cluster.yaml --config broken.yaml", "plan --cluster cluster.yaml --config negative.yaml",
+		"plan --cluster cluster.yaml --config machine.yaml", "nodegroups --cluster cluster.yaml --config machine.yaml",
+		"explain --cluster cluster.yaml --config machine.yaml train/small",
 		"plan --cluster cluster.yaml --config kind.yaml", "plan --cluster config.yaml --config cluster.yaml",
 		"plan --example --cluster cluster.yaml", "plan --example --config config.yaml",
 		"plan --cluster - --cluster -", "plan --cluster - --config -", "nodegroups --cluster - --config -",
@@ -48,9 +54,13 @@ func TestBadUsage(t *testing.T) {
 		refused(t, strings.Fields(line)...)
 	}
 	for line, want := range map[string][]string{
-		"plan --cluster broken.yaml":                           {"broken.yaml: document 1 (line 1): broken YAML: line 3"},
-		"plan --cluster field.yaml":                            {"field.yaml", "train/x", "containers"},
-		"plan --cluster cluster.yaml --config negative.yaml":   {"negative.yaml:4", "nodeGroups[0] (h100): maxSize: must be at least minSize", "negative.yaml:5", "pricePerHuor", "pricePerHour"},
+		"plan --cluster broken.yaml":                         {"broken.yaml: document 1 (line 1): broken YAML: line 3"},
+		"plan --cluster field.yaml":                          {"field.yaml", "train/x", "containers"},
+		"plan --cluster cluster.yaml --config negative.yaml": {"negative.yaml:4", "nodeGroups[0] (h100): maxSize: must be at least minSize", "negative.yaml:5", "pricePerHuor", "pricePerHour"},
+		"plan --cluster cluster.yaml --config machine.yaml": {
+			"tidegate: machine.yaml: nodeGroups[0].instanceType: Invalid value: \"p5.48xlrage\"", "did you mean", "p5.48xlarge",
+			"\nmachine.yaml: nodeGroups[1].capacity: Required value",
+		},
 		"plan --cluster nowhere.yaml":                          {"--cluster: nowhere.yaml: no such file"},
 		"plan --cluster cluster.yaml --config nowhere.yaml":    {"--config: nowhere.yaml: no such file"},
 		"plan --cluster empty":                                 {"--cluster: empty holds no .yaml or .json file"},
@@ -122,6 +132,22 @@ func TestInternalErrors(t *testing.T) {
 		assert.Equal(t, exitInternal, code, line)
 		assert.Contains(t, stderr.String(), "internal error: write the result: short write")
 	}
+}
+
+// TestBugs: what a decision refuses is the user's input only where it says so.
+func TestBugs(t *testing.T) {
+	f := inputFlags{config: "config.yaml"}
+	var internal internalError
+	require.ErrorAs(t, f.decided(errors.New("broken invariant")), &internal)
+	require.ErrorAs(t, f.decided(asPanic("broken invariant")), &internal)
+	require.NoError(t, f.decided(nil))
+	for _, err := range []error{
+		&plan.InputError{Err: errors.New("wrong")}, &plan.InputError{Err: &plan.SubjectError{Text: "nobody"}}, fmt.Errorf("%w while deciding", errInterrupted),
+	} {
+		assert.NotErrorAs(t, f.decided(err), &internal)
+	}
+	require.EqualError(t, f.decided(&plan.InputError{Err: errors.New("wrong")}), "config.yaml: wrong")
+	require.EqualError(t, f.decided(&plan.InputError{Err: &plan.SubjectError{Text: "nobody"}}), "nobody", "the configuration has no part in it")
 }
 
 // TestPanics: a bug is an internal error and not, as Go has it, exit code 2.

@@ -20,8 +20,8 @@ func newExplain(s streams) *cobra.Command {
 		Short: "Show every option that was looked at for one gang, pod or node group, and its cost",
 		Long: `explain decides as plan does and then looks at one gang or pod: the ways of serving it
 by itself (nodes that exist, each group alone, with a topology key each domain), what each
-would cost, and why it won or lost. For a node group it shows the group's state and what it
-has to do with each pending gang.`,
+would cost, and why it won or lost. For a pod in a gang the options are those of its gang.
+For a node group it shows the group's state and what it has to do with each pending gang.`,
 		Example: `  tidegate explain --example train/llama-70b
   tidegate explain --example h100-spot
   tidegate explain --cluster dump.yaml --config tidegate.yaml train/llama-0`,
@@ -43,7 +43,7 @@ has to do with each pending gang.`,
 				return plan.Explain(q.snap, q.configuration, q.now, args[0])
 			})
 			if err != nil {
-				return err
+				return in.decided(err)
 			}
 			return out.write(s, x, func(v *view) { v.explanation(x) })
 		},
@@ -58,7 +58,11 @@ func (v *view) explanation(x *plan.Explanation) {
 	v.wrapped("  ", x.Message)
 	v.facts(x.Facts)
 	if len(x.Options) > 0 {
-		v.section("%s for it alone", plural(len(x.Options), "option"))
+		whom := "it"
+		if x.Gang != "" {
+			whom = "its gang"
+		}
+		v.section("%s for %s alone", plural(len(x.Options), "option"), whom)
 		v.table([]string{"", "node group", "domain", "pods", "add", "cost", "why"}, optionRows(x.Options))
 	}
 	if len(x.Gangs) > 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
+	"tidegate.io/autoscaler/plan"
 	"tidegate.io/autoscaler/snapshot"
 )
 
@@ -134,6 +136,34 @@ func (f *inputFlags) loadConfig(s streams) (*configv1alpha1.AutoscalerConfigurat
 		return nil, fileError("--config", err)
 	}
 	return configv1alpha1.Load(data, sourceName(f.config))
+}
+
+// decided tells bad input from a bug in what a decision says. What is wrong with the
+// configuration gets the file's name in front, since the decision does not know it.
+func (f *inputFlags) decided(err error) error {
+	if err == nil || errors.Is(err, errInterrupted) {
+		return err
+	}
+	if _, ok := errors.AsType[internalError](err); ok {
+		return err
+	}
+	input, ok := errors.AsType[*plan.InputError](err)
+	if !ok {
+		return internalError{err}
+	}
+	if _, ok := errors.AsType[*plan.SubjectError](err); ok {
+		return err
+	}
+	// A list of problems has a line for each.
+	problems := []error{input.Err}
+	if all, ok := input.Err.(interface{ Errors() []error }); ok {
+		problems = all.Errors()
+	}
+	var lines []string
+	for _, p := range problems {
+		lines = append(lines, cmp.Or(sourceName(f.config), "the built-in configuration")+": "+p.Error())
+	}
+	return errors.New(strings.Join(lines, "\n"))
 }
 
 // sourceName is what messages call a path.

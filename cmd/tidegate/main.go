@@ -1,5 +1,3 @@
-// Command tidegate is an accelerator-aware cluster autoscaler for Kubernetes. Offline, it
-// answers what it would buy for a cluster dump, and why.
 package main
 
 import (

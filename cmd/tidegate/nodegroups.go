@@ -36,7 +36,7 @@ template of a new node and where each part of it is known from.`,
 			}
 			groups, warnings, err := plan.Inspect(q.snap, q.configuration, q.now)
 			if err != nil {
-				return err
+				return in.decided(err)
 			}
 			for _, w := range warnings {
 				fmt.Fprintf(s.err, "warning: %s\n", clean(w))

@@ -62,7 +62,7 @@ func (f *planFlags) run(c *cobra.Command, s streams) error {
 		return plan.Decide(q.snap, q.configuration, q.now, plan.Options{})
 	})
 	if err != nil {
-		return err
+		return f.in.decided(err)
 	}
 	p.Stats.Duration = time.Since(began).Round(10 * time.Microsecond).String()
 	if f.noStats {

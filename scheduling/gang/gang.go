@@ -196,7 +196,11 @@ func gateText(gated []*corev1.Pod) string {
 		}
 	}
 	slices.Sort(names)
-	return fmt.Sprintf("%d pods have scheduling gates: %s", len(gated), strings.Join(slices.Compact(names), ", "))
+	have := fmt.Sprintf("%d pods have", len(gated))
+	if len(gated) == 1 {
+		have = "1 pod has"
+	}
+	return fmt.Sprintf("%s scheduling gates: %s", have, strings.Join(slices.Compact(names), ", "))
 }
 
 func priorityOf(p *corev1.Pod) int32 {

@@ -193,7 +193,7 @@ func TestPodGroups(t *testing.T) {
 		"gated members hold a gang that needs them": {
 			manifests: join([]string{group(minFour)}, waiting(3), members("x", 1, pod{spec: inGroup + "\n  schedulingGates: [{name: example.com/b}, {name: example.com/a}]", created: 11})),
 			want: []row{{Key: "train/llama", Source: "PodGroup", Pending: append(four[:3:3], "x-0"), Min: 4, Need: 4, Created: 5,
-				Held: held(v1alpha1.SchedulingGated, "1 pods have scheduling gates: example.com/a, example.com/b")}},
+				Held: held(v1alpha1.SchedulingGated, "1 pod has scheduling gates: example.com/a, example.com/b")}},
 		},
 		"gated members past the minimum are left out": {
 			manifests: join([]string{group(minFour)}, waiting(4), members("x", 1, pod{spec: inGroup + "\n  schedulingGates: [{name: example.com/a}]"})),
@@ -202,7 +202,7 @@ func TestPodGroups(t *testing.T) {
 		"only gated members are left": {
 			manifests: join([]string{group(minFour)}, members("b", 4, pod{spec: inGroup + "\n  nodeName: n1"}), members("x", 1, pod{spec: inGroup + "\n  schedulingGates: [{name: example.com/a}]"})),
 			want: []row{{Key: "train/llama", Source: "PodGroup", Pending: []string{"x-0"}, Bound: []string{"b-0", "b-1", "b-2", "b-3"}, Min: 4, Created: 5,
-				Held: held(v1alpha1.SchedulingGated, "1 pods have scheduling gates: example.com/a")}},
+				Held: held(v1alpha1.SchedulingGated, "1 pod has scheduling gates: example.com/a")}},
 		},
 		"the group is missing": {
 			manifests: waiting(2),
@@ -327,7 +327,7 @@ func TestOrdinaryPods(t *testing.T) {
 		"terminating":    {pod: pod{name: "p", metadata: `  deletionTimestamp: "2030-01-01T00:00:00Z"`}},
 		"of a DaemonSet": {pod: pod{name: "p", metadata: "  ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: agent, uid: u, controller: true}]"}},
 		"gated": {pod: pod{name: "p", spec: "  schedulingGates: [{name: example.com/a}]"}, want: []row{{Key: "train/p", Source: "Pod", Pending: []string{"p"}, Min: 1, Need: 1,
-			Held: &v1alpha1.Reason{Code: v1alpha1.SchedulingGated, Object: "train/p", Text: "1 pods have scheduling gates: example.com/a"}}}},
+			Held: &v1alpha1.Reason{Code: v1alpha1.SchedulingGated, Object: "train/p", Text: "1 pod has scheduling gates: example.com/a"}}}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -30,6 +30,21 @@ func (m MicroDollars) String() string {
 	return sign + strconv.FormatUint(micros/1e6, 10) + decimals
 }
 
+// Dollars is the exact amount for people, with at least two decimals: "$24.10", "$0.8064".
+func (m MicroDollars) Dollars() string {
+	s := m.String()
+	switch dot := strings.IndexByte(s, '.'); {
+	case dot < 0:
+		s += ".00"
+	case len(s)-dot == 2:
+		s += "0"
+	}
+	if rest, negative := strings.CutPrefix(s, "-"); negative {
+		return "-$" + rest
+	}
+	return "$" + s
+}
+
 // MarshalJSON writes a number of dollars, the shortest that is exact.
 func (m MicroDollars) MarshalJSON() ([]byte, error) {
 	return []byte(m.String()), nil

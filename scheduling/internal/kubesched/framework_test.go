@@ -7,10 +7,8 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,6 +24,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
+
+	"tidegate.io/autoscaler/scheduling/internal/drawn"
 )
 
 // number reads a number from the environment. TIDEGATE_PAIRS is the number of pod and
@@ -41,19 +41,6 @@ func number(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// TestClustersAreDrawnAlike keeps the copies of the drawing code in this package equal to
-// those of the package above: a test cannot import another package's tests.
-func TestClustersAreDrawnAlike(t *testing.T) {
-	for _, name := range []string{"draw_test.go", "drawvolumes_test.go"} {
-		above, err := os.ReadFile(filepath.Join("..", "..", name))
-		require.NoError(t, err)
-		here, err := os.ReadFile(name)
-		require.NoError(t, err)
-		require.Equal(t, strings.Replace(string(above), "package scheduling_test", "package kubesched", 1), string(here),
-			"%s differs from scheduling/%s: copy it again", name, name)
-	}
-}
-
 // scheduler is kube-scheduler's own framework with the default profile over one snapshot.
 type scheduler struct {
 	framework framework.Framework
@@ -61,7 +48,7 @@ type scheduler struct {
 }
 
 // newScheduler builds it; what the framework starts ends with the context.
-func newScheduler(ctx context.Context, t *testing.T, c *drawn, bound []*corev1.Pod, scoring Scoring, live bool) scheduler {
+func newScheduler(ctx context.Context, t *testing.T, c *drawn.Cluster, bound []*corev1.Pod, scoring Scoring, live bool) scheduler {
 	t.Helper()
 	defaults, err := latest.Default()
 	require.NoError(t, err)
@@ -71,14 +58,14 @@ func newScheduler(ctx context.Context, t *testing.T, c *drawn, bound []*corev1.P
 			fit.ScoringStrategy.Type = config.ScoringStrategyType(scoring)
 		}
 	}
-	factory, err := newFactory(c.lookups())
+	factory, err := newFactory(lookups(c))
 	require.NoError(t, err)
 	client := fake.NewClientset()
 	if live {
-		client = fake.NewClientset(c.objects()...)
+		client = fake.NewClientset(c.Objects()...)
 		factory = informers.NewSharedInformerFactory(client, 0)
 	}
-	snap := cache.NewSnapshot(bound, c.nodes)
+	snap := cache.NewSnapshot(bound, c.Nodes)
 	f, err := frameworkruntime.NewFramework(ctx, plugins.NewInTreeRegistry(), profile,
 		frameworkruntime.WithClientSet(client),
 		frameworkruntime.WithInformerFactory(factory),
@@ -94,8 +81,8 @@ func newScheduler(ctx context.Context, t *testing.T, c *drawn, bound []*corev1.P
 	return scheduler{framework: f, snapshot: snap}
 }
 
-func (c *drawn) lookups() Objects {
-	return Objects{Namespaces: c.namespaces, PersistentVolumes: c.volumes, PersistentVolumeClaims: c.claims, StorageClasses: c.classes, CSINodes: c.csiNodes}
+func lookups(c *drawn.Cluster) Objects {
+	return Objects{Namespaces: c.Namespaces, PersistentVolumes: c.Volumes, PersistentVolumeClaims: c.Claims, StorageClasses: c.Classes, CSINodes: c.CSINodes}
 }
 
 // verdict is the answer for one pod and node: the plugin that refuses, "" for none.
@@ -190,32 +177,32 @@ func (c *comparison) cluster(t *testing.T, seed uint64, live bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	drawn := drawCluster(seed)
+	world := drawn.New(seed)
 	r := rand.New(rand.NewPCG(seed, 4))
 	scoring := LeastAllocated
 	if seed%3 == 0 {
 		scoring = MostAllocated
 	}
-	bound := slices.DeleteFunc(slices.Clone(drawn.bound), func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodSucceeded })
-	cluster, err := New(drawn.lookups(), scoring)
+	bound := slices.DeleteFunc(slices.Clone(world.Bound), func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodSucceeded })
+	cluster, err := New(lookups(world), scoring)
 	require.NoError(t, err)
-	for _, n := range drawn.nodes {
+	for _, n := range world.Nodes {
 		cluster.AddNode(n, nil)
 	}
 	for _, p := range bound {
 		require.NoError(t, cluster.AddPod(p, p.Spec.NodeName))
 	}
-	pending := drawn.pending
+	pending := world.Pending
 	for round := range 2 {
-		actual := newScheduler(ctx, t, drawn, bound, scoring, live)
+		actual := newScheduler(ctx, t, world, bound, scoring, live)
 		for _, p := range pending {
-			c.pod(t, fmt.Sprintf("seed %d, round %d", seed, round), actual, cluster, p, drawn.nodes)
+			c.pod(t, fmt.Sprintf("seed %d, round %d", seed, round), actual, cluster, p, world.Nodes)
 		}
 		// Half of the pods take a place, wherever it is, for the second round.
 		half := len(pending) / 2
 		for _, p := range pending[:half] {
 			b := p.DeepCopy()
-			b.Spec.NodeName = drawn.nodes[r.IntN(len(drawn.nodes))].Name
+			b.Spec.NodeName = world.Nodes[r.IntN(len(world.Nodes))].Name
 			bound = append(bound, b)
 			require.NoError(t, cluster.AddPod(p, b.Spec.NodeName))
 		}

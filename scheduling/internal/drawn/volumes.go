@@ -1,9 +1,8 @@
-package scheduling_test
+package drawn
 
 import (
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -11,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-const drawDriver = "csi.example.com"
+const driver = "csi.example.com"
 
 // storage draws the claims of a namespace, one of each sort that the volume plugins tell
 // apart, with the volumes and classes behind them.
-func (d *drawer) storage(c *drawn, namespace string) {
+func (d *drawer) storage(c *Cluster, namespace string) {
 	if namespace == "a" {
 		d.classes(c)
 		d.limits(c)
@@ -34,9 +33,9 @@ func (d *drawer) storage(c *drawn, namespace string) {
 			volume.Status.Phase = corev1.VolumeBound
 			p.Annotations = map[string]string{"pv.kubernetes.io/bind-completed": "yes"}
 			p.Spec.VolumeName, p.Status.Phase = volume.Name, corev1.ClaimBound
-			c.volumes = append(c.volumes, volume)
+			c.Volumes = append(c.Volumes, volume)
 		}
-		c.claims = append(c.claims, p)
+		c.Claims = append(c.Claims, p)
 	}
 	claim("bound-host", "now", volumeOn(corev1.LabelHostname, pick(d, d.nodes...)), corev1.ReadWriteOnce)
 	claim("bound-zone", "now", volumeOn(corev1.LabelTopologyZone, pick(d, "z1", "z2")), corev1.ReadWriteOnce)
@@ -49,7 +48,7 @@ func (d *drawer) storage(c *drawn, namespace string) {
 	claim("local-2", "local", nil, corev1.ReadWriteOnce)
 	for i := range 3 {
 		v := &corev1.PersistentVolume{}
-		v.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: drawDriver, VolumeHandle: fmt.Sprintf("%s-%d", namespace, i)}
+		v.Spec.CSI = &corev1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: fmt.Sprintf("%s-%d", namespace, i)}
 		claim(fmt.Sprintf("csi-%d", i), "now", v, corev1.ReadWriteMany)
 	}
 }
@@ -63,15 +62,15 @@ func volumeOn(key, value string) *corev1.PersistentVolume {
 }
 
 // classes draws the storage classes, and local volumes that claims can take.
-func (d *drawer) classes(c *drawn) {
+func (d *drawer) classes(c *Cluster) {
 	wait, now := storagev1.VolumeBindingWaitForFirstConsumer, storagev1.VolumeBindingImmediate
-	dynamic := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "dynamic"}, Provisioner: drawDriver, VolumeBindingMode: &wait}
+	dynamic := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "dynamic"}, Provisioner: driver, VolumeBindingMode: &wait}
 	if d.oneIn(2) {
 		dynamic.AllowedTopologies = []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{Key: corev1.LabelTopologyZone, Values: []string{"z1"}}}}}
 	}
-	c.classes = append(c.classes, dynamic,
+	c.Classes = append(c.Classes, dynamic,
 		&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "local"}, Provisioner: "kubernetes.io/no-provisioner", VolumeBindingMode: &wait},
-		&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "now"}, Provisioner: drawDriver, VolumeBindingMode: &now})
+		&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "now"}, Provisioner: driver, VolumeBindingMode: &now})
 	for i := range d.IntN(4) {
 		v := volumeOn(corev1.LabelHostname, pick(d, d.nodes...))
 		v.Name = fmt.Sprintf("local-%d", i)
@@ -79,18 +78,18 @@ func (d *drawer) classes(c *drawn) {
 		v.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 		v.Spec.Capacity = corev1.ResourceList{corev1.ResourceStorage: d.quantity("500Mi", "1Gi", "2Gi")}
 		v.Status.Phase = corev1.VolumeAvailable
-		c.volumes = append(c.volumes, v)
+		c.Volumes = append(c.Volumes, v)
 	}
 }
 
 // limits draws how many CSI volumes a node holds.
-func (d *drawer) limits(c *drawn) {
+func (d *drawer) limits(c *Cluster) {
 	for _, n := range d.nodes {
 		if d.oneIn(2) {
 			most := int32(1 + d.IntN(2))
 			x := &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: n}}
-			x.Spec.Drivers = []storagev1.CSINodeDriver{{Name: drawDriver, NodeID: n, Allocatable: &storagev1.VolumeNodeResources{Count: &most}}}
-			c.csiNodes = append(c.csiNodes, x)
+			x.Spec.Drivers = []storagev1.CSINodeDriver{{Name: driver, NodeID: n, Allocatable: &storagev1.VolumeNodeResources{Count: &most}}}
+			c.CSINodes = append(c.CSINodes, x)
 		}
 	}
 }
@@ -120,9 +119,9 @@ func (d *drawer) podVolumes(s *corev1.PodSpec) {
 
 // ephemeralClaims draws the claims of the pods' generic ephemeral volumes; some are not
 // made yet, and some belong to another pod.
-func (d *drawer) ephemeralClaims(c *drawn) {
+func (d *drawer) ephemeralClaims(c *Cluster) {
 	wait, yes := "dynamic", true
-	for _, p := range append(append([]*corev1.Pod{}, c.bound...), c.pending...) {
+	for _, p := range append(append([]*corev1.Pod{}, c.Bound...), c.Pending...) {
 		if len(p.Spec.Volumes) == 0 || p.Spec.Volumes[0].Ephemeral == nil || d.oneIn(4) {
 			continue
 		}
@@ -134,25 +133,6 @@ func (d *drawer) ephemeralClaims(c *drawn) {
 		claim.Spec.StorageClassName = &wait
 		claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
 		claim.Status.Phase = corev1.ClaimPending
-		c.claims = append(c.claims, claim)
+		c.Claims = append(c.Claims, claim)
 	}
-}
-
-// daemonSet draws a DaemonSet, with the pod features that agents have.
-func (d *drawer) daemonSet(name string) *appsv1.DaemonSet {
-	s := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "a", UID: types.UID(name)}}
-	s.Spec.Template.Labels = d.podLabels()
-	s.Spec.Selector = &metav1.LabelSelector{MatchLabels: s.Spec.Template.Labels}
-	spec := &s.Spec.Template.Spec
-	spec.Containers = []corev1.Container{{Name: "c", Image: "i", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: d.quantity("100m", "500m")}}}}
-	d.placement(spec)
-	spec.HostNetwork = d.oneIn(3)
-	if d.plain {
-		return s
-	}
-	d.ports(spec)
-	if d.oneIn(4) {
-		spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{d.podTerm()}}}
-	}
-	return s
 }

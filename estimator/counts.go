@@ -79,18 +79,27 @@ func (e *estimator) packAll(pieces []piece) (bool, error) {
 // leadsAndFollows parts the pods into those for which some accelerator group may grow and
 // the rest.
 func (e *estimator) leadsAndFollows(pieces []piece) (leads, follows []piece, err error) {
-	grows := map[int]bool{}
+	grows := make([]bool, len(e.s.Kinds))
+	all, none := true, true
+	for k, n := range e.counts(pieces) {
+		if n == 0 {
+			continue
+		}
+		if grows[k], err = e.growsAccelerators(k); err != nil {
+			return nil, nil, err
+		}
+		all, none = all && grows[k], none && !grows[k]
+	}
+	switch {
+	case all:
+		return pieces, nil, nil
+	case none:
+		return nil, pieces, nil
+	}
 	for _, p := range pieces {
 		var a, b []scheduling.Pod
 		for _, pod := range p.pods {
-			g, known := grows[pod.Kind]
-			if !known {
-				if g, err = e.growsAccelerators(pod.Kind); err != nil {
-					return nil, nil, err
-				}
-				grows[pod.Kind] = g
-			}
-			if g {
+			if grows[pod.Kind] {
 				a = append(a, pod)
 			} else {
 				b = append(b, pod)

@@ -306,13 +306,20 @@ func Accelerators(n *corev1.Node) (name string, count int64) {
 	return m.Accelerator, m.AcceleratorCount
 }
 
+// NodeLabels are the labels of the imagined node of this name in these topology domains.
+func (t Template) NodeLabels(name string, domains map[string]string) map[string]string {
+	out := make(map[string]string, len(t.Labels)+len(domains)+1)
+	maps.Copy(out, t.Labels)
+	out[corev1.LabelHostname] = name
+	maps.Copy(out, domains)
+	return out
+}
+
 // Node makes the imagined node of this name from the template, Ready and empty.
 func (t Template) Node(name string, domains map[string]string) *corev1.Node {
 	n := &corev1.Node{}
 	n.Name = name
-	n.Labels = maps.Clone(t.Labels)
-	n.Labels[corev1.LabelHostname] = name
-	maps.Copy(n.Labels, domains)
+	n.Labels = t.NodeLabels(name, domains)
 	n.Spec.Taints = t.Taints
 	n.Status.Allocatable = t.Allocatable
 	n.Status.Capacity = t.Allocatable

@@ -23,6 +23,9 @@ func (s *Session) Fits(p Pod, node int) (bool, error) {
 // breaks remembers that pods of the kind are broken, so that they alone suffer, and lets
 // every other error pass.
 func (s *Session) breaks(kind int, err error) error {
+	if err == nil {
+		return nil
+	}
 	var broken *kubesched.PodError
 	if !errors.As(err, &broken) {
 		return err

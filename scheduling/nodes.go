@@ -131,15 +131,22 @@ func (s *Session) addUnregistered() {
 
 func (s *Session) addTemplateNode(group int, name string, state State, domains map[string]string) int {
 	t := &s.templates[group]
-	object, shape := s.Groups[group].Template.Node(name, domains), t.shape
-	if s.shapes.perNode || len(domains) > 0 {
-		shape = s.shapes.of(object)
+	n := Node{Name: name, Group: group, State: state, Accelerators: t.accelerators,
+		Free: slices.Clone(t.free), shape: t.shape, offer: t.offer}
+	// The whole object is made only for those who look at it.
+	if s.mirrored || s.shapes.perNode || len(domains) > 0 {
+		n.object = s.Groups[group].Template.Node(name, domains)
+		n.Labels = n.object.Labels
+	} else {
+		n.Labels = s.Groups[group].Template.NodeLabels(name, domains)
 	}
-	s.Nodes = append(s.Nodes, Node{Name: name, Group: group, State: state, Labels: object.Labels, Accelerators: t.accelerators,
-		Free: slices.Clone(t.free), shape: shape, offer: t.offer, object: object})
-	s.Domains.Add(group, object.Labels)
+	if s.shapes.perNode || len(domains) > 0 {
+		n.shape = s.shapes.of(n.object)
+	}
+	s.Nodes = append(s.Nodes, n)
+	s.Domains.Add(group, n.Labels)
 	if s.mirrored {
-		s.kube.AddNode(object, s.csiNode(group, name))
+		s.kube.AddNode(n.object, s.csiNode(group, name))
 		for _, d := range t.daemons {
 			// A DaemonSet pod of a template was parsed when the template was made.
 			_ = s.kube.AddPod(d, name)

@@ -65,7 +65,7 @@ func (s *Session) Pass(plan []Placement, nominate bool) (Outcome, error) {
 	if err := s.Lift(); err != nil {
 		return Outcome{}, err
 	}
-	p := &pass{s: s, nominate: nominate, plan: make(map[*corev1.Pod]int, len(plan)), full: map[int]bool{}, classes: newClasses(s), rooted: map[*corev1.Pod]string{}}
+	p := &pass{s: s, nominate: nominate, plan: make(map[*corev1.Pod]int, len(plan)), full: map[int]bool{}, rooted: map[*corev1.Pod]string{}}
 	for _, u := range s.Units {
 		for _, pod := range u.Pods {
 			if u.Required != "" {
@@ -96,7 +96,7 @@ type pass struct {
 	plan     map[*corev1.Pod]int
 	failed   []Pod
 	full     map[int]bool // kinds without a plan that found no node
-	classes  *classes
+	classes  *classes     // nil until some pod has to look for a node
 	// rooted are pods of gangs with a topology key, with that key: the scheduler places such
 	// a gang as a whole, in one domain, and the plan's is one that holds it.
 	rooted map[*corev1.Pod]string
@@ -186,6 +186,9 @@ func (p *pass) anywhere(pod Pod, within func(*Node) bool) (bool, error) {
 			}
 		}
 	} else {
+		if p.classes == nil {
+			p.classes = newClasses(p.s)
+		}
 		for _, n := range p.classes.first() {
 			if err := try(n); err != nil {
 				return false, err
@@ -216,7 +219,9 @@ func (p *pass) bind(pod Pod, node int) error {
 	if err := p.s.Bind(pod, node); err != nil {
 		return err
 	}
-	p.classes.move(node, p.s.alike(node))
+	if p.classes != nil {
+		p.classes.move(node, p.s.alike(node))
+	}
 	return nil
 }
 
@@ -360,7 +365,7 @@ func (p *pass) intrudeWhole(u *Unit) error {
 	}
 	p.out.Intruders, p.full = p.out.Intruders[:before], full
 	err := p.s.Rollback(mark)
-	p.classes = newClasses(p.s)
+	p.classes = nil // the nodes are as they were before
 	return err
 }
 

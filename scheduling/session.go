@@ -98,7 +98,7 @@ type Session struct {
 
 // Unit is a gang with kinds.
 type Unit struct {
-	gang.Gang
+	*gang.Gang
 	Pods []Pod // Gang.Pending, in order
 }
 
@@ -170,7 +170,7 @@ func readUnits(gangs []gang.Gang, k *kinds) []Unit {
 		for _, p := range gangs[i].Pending {
 			pods = append(pods, Pod{Pod: p, Kind: k.of(p)})
 		}
-		units[i] = Unit{Gang: gangs[i], Pods: pods[first:len(pods):len(pods)]}
+		units[i] = Unit{Gang: &gangs[i], Pods: pods[first:len(pods):len(pods)]}
 	}
 	return units
 }

@@ -65,7 +65,7 @@ func (s *Session) Pass(plan []Placement, nominate bool) (Outcome, error) {
 	if err := s.Lift(); err != nil {
 		return Outcome{}, err
 	}
-	p := &pass{s: s, nominate: nominate, plan: make(map[*corev1.Pod]int, len(plan)), full: map[int]bool{}, rooted: map[*corev1.Pod]string{}}
+	p := &pass{s: s, nominate: nominate, plan: make(map[*corev1.Pod]int, len(plan)), full: map[int]bool{}, scores: map[int]map[string]int64{}, rooted: map[*corev1.Pod]string{}}
 	for _, u := range s.Units {
 		for _, pod := range u.Pods {
 			if u.Required != "" {
@@ -95,8 +95,9 @@ type pass struct {
 	nominate bool
 	plan     map[*corev1.Pod]int
 	failed   []Pod
-	full     map[int]bool // kinds without a plan that found no node
-	classes  *classes     // nil until some pod has to look for a node
+	full     map[int]bool             // kinds without a plan that found no node
+	classes  *classes                 // nil until some pod has to look for a node
+	scores   map[int]map[string]int64 // by kind and class
 	// rooted are pods of gangs with a topology key, with that key: the scheduler places such
 	// a gang as a whole, in one domain, and the plan's is one that holds it.
 	rooted map[*corev1.Pod]string
@@ -201,7 +202,7 @@ func (p *pass) anywhere(pod Pod, within func(*Node) bool) (bool, error) {
 	best := fitting[0]
 	if !p.nominate && len(fitting) > 1 {
 		var err error
-		if best, err = p.s.highest(pod, fitting); err != nil {
+		if best, err = p.highest(pod, fitting); err != nil {
 			return false, err
 		}
 	}
@@ -279,6 +280,64 @@ func (s *Session) alike(n int) string {
 		key = binary.AppendVarint(key, f)
 	}
 	return string(key)
+}
+
+// highest is the node with the best score; the first of equals. Where a node's score
+// depends on the pod's kind and the node's class alone, it is remembered.
+func (p *pass) highest(pod Pod, nodes []int) (int, error) {
+	if p.classes == nil || !p.classable(pod) || !p.s.flat(pod.Kind) {
+		return p.s.highest(pod, nodes)
+	}
+	known := p.scores[pod.Kind]
+	if known == nil {
+		known = map[string]int64{}
+		p.scores[pod.Kind] = known
+	}
+	var unknown []string
+	var keys []string
+	for _, n := range nodes {
+		if key := p.classes.keyOf[n]; !hasKey(known, key) {
+			unknown, keys = append(unknown, p.s.Nodes[n].Name), append(keys, key)
+		}
+	}
+	if len(unknown) > 0 {
+		y, r, err := p.s.kube.Begin(pod.Pod)
+		if err != nil || r != nil {
+			return nodes[0], p.s.breaks(pod.Kind, err)
+		}
+		scores, err := y.Score(unknown)
+		if err != nil {
+			return nodes[0], p.s.breaks(pod.Kind, err)
+		}
+		for i, key := range keys {
+			known[key] = scores[i]
+		}
+	}
+	best := nodes[0]
+	for _, n := range nodes {
+		if known[p.classes.keyOf[n]] > known[p.classes.keyOf[best]] {
+			best = n
+		}
+	}
+	return best, nil
+}
+
+func hasKey(m map[string]int64, key string) bool {
+	_, ok := m[key]
+	return ok
+}
+
+// flat says whether a node's score for the kind does not depend on the other nodes: no
+// node is to be avoided (PreferNoSchedule) and the kind prefers none, so that the scores
+// which are normalised over all nodes are equal for all.
+func (s *Session) flat(kind int) bool {
+	a := s.Kinds[kind].Pod.Spec.Affinity
+	if a != nil && a.NodeAffinity != nil && len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(s.shapes.nodes, func(n *corev1.Node) bool {
+		return slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Effect == corev1.TaintEffectPreferNoSchedule })
+	})
 }
 
 // highest is the node with the best score; the first of equals.

@@ -12,10 +12,18 @@ import (
 // session back at the mark, when something is left over.
 func (e *estimator) together(units []int, mark int) (bool, error) {
 	w := e.split(units)
+	variants := w.variants()
+	if len(variants) == 1 {
+		ok, err := e.tryVariant(w, variants[0])
+		if err != nil || ok {
+			return ok, err
+		}
+		return false, e.rewind(mark)
+	}
 	var best saved
 	var bestScore score
 	found := false
-	for _, v := range w.variants() {
+	for _, v := range variants {
 		ok, err := e.tryVariant(w, v)
 		if err != nil {
 			return false, err
@@ -23,8 +31,8 @@ func (e *estimator) together(units []int, mark int) (bool, error) {
 		if ok && (!found || e.total().less(bestScore)) {
 			best, bestScore, found = e.capture(), e.total(), true
 		}
-		if ok && bestScore.cost == 0 || !ok && !found && len(w.apart)+len(w.loose) == 0 {
-			break // Nothing was bought; or no order can help.
+		if ok && bestScore.cost == 0 {
+			break // Nothing was bought.
 		}
 		if err := e.rewind(mark); err != nil {
 			return false, err

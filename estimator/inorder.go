@@ -219,8 +219,8 @@ func (e *estimator) packMinimums(units []int, extras map[int][]scheduling.Pod) (
 	return e.packAll(packed)
 }
 
-// packAgain packs everything accepted together and keeps the result when it buys fewer
-// accelerators than placing one after the other did, or as many and is better.
+// packAgain packs everything accepted together and keeps the result when it is better
+// than what placing one after the other gave.
 func (e *estimator) packAgain(accepted []int, extras map[int][]scheduling.Pod, mark int) error {
 	before, was := e.capture(), e.total()
 	if err := e.rewind(mark); err != nil {
@@ -230,15 +230,21 @@ func (e *estimator) packAgain(accepted []int, extras map[int][]scheduling.Pod, m
 	if err != nil {
 		return err
 	}
-	// Fewer accelerators are better whatever they cost: one after the other, pods without
-	// accelerators may have taken room for which an accelerator group then had to grow.
-	if now := e.total(); ok && (now.tie[0] < was.tie[0] || now.tie[0] == was.tie[0] && now.less(was)) {
+	// One after the other, pods without accelerators may have taken room for which an
+	// accelerator group then had to grow: that is not kept even where it costs less.
+	if now := e.total(); ok && (now.less(was) || now.tie[0] < was.tie[0] && e.someWithoutAccelerators(accepted)) {
 		return nil
 	}
 	if err := e.rewind(mark); err != nil {
 		return err
 	}
 	return e.restore(before)
+}
+
+func (e *estimator) someWithoutAccelerators(units []int) bool {
+	return slices.ContainsFunc(units, func(i int) bool {
+		return slices.ContainsFunc(e.s.Units[i].Pods, func(p scheduling.Pod) bool { return !e.s.Kinds[p.Kind].AsksAccelerator })
+	})
 }
 
 // saved is all that a decision did to the session since a mark.

@@ -1,7 +1,6 @@
 package openb
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -66,24 +65,12 @@ func readMachines(r io.Reader, name string) ([]machine, error) {
 		return nil, err
 	}
 	var machines []machine
-	seen := map[string]struct{}{}
-	for {
-		line, err := t.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
+	if err := t.each("sn", func(line row) error {
 		m, err := parseMachine(line)
-		if err != nil {
-			return nil, err
-		}
-		if _, twice := seen[m.name]; twice {
-			return nil, line.bad("sn", "appears twice")
-		}
-		seen[m.name] = struct{}{}
 		machines = append(machines, m)
+		return err
+	}); err != nil {
+		return nil, err
 	}
 	if len(machines) == 0 {
 		return nil, fmt.Errorf("%s: no machines below the header", name)
@@ -133,27 +120,15 @@ func readTasks(r io.Reader, name string, needTimes bool) ([]task, error) {
 		return nil, fmt.Errorf("%s: no column creation_time in the header, so no pod can be dated; leave out the moment to take them all at once", name)
 	}
 	var tasks []task
-	seen := map[string]struct{}{}
-	for {
-		line, err := t.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
+	if err := t.each("name", func(line row) error {
 		parsed, err := parseTask(line)
-		if err != nil {
-			return nil, err
+		if err == nil && needTimes && parsed.created == nil {
+			err = line.bad("creation_time", "is empty, but a moment of the trace is asked for")
 		}
-		if needTimes && parsed.created == nil {
-			return nil, line.bad("creation_time", "is empty, but a moment of the trace is asked for")
-		}
-		if _, twice := seen[parsed.name]; twice {
-			return nil, line.bad("name", "appears twice")
-		}
-		seen[parsed.name] = struct{}{}
 		tasks = append(tasks, parsed)
+		return err
+	}); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(tasks, func(a, b task) int { return strings.Compare(a.name, b.name) })
 	return tasks, nil

@@ -75,6 +75,28 @@ func (t *table) next() (row, error) {
 	return row{table: t, fields: fields, line: line}, nil
 }
 
+// each hands every record to do, in the order of the file, and refuses a second one with
+// the same text in the key column.
+func (t *table) each(key string, do func(row) error) error {
+	seen := map[string]struct{}{}
+	for {
+		line, err := t.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := do(line); err != nil {
+			return err
+		}
+		if _, twice := seen[line.text(key)]; twice {
+			return line.bad(key, "appears twice")
+		}
+		seen[line.text(key)] = struct{}{}
+	}
+}
+
 // text is the cell without surrounding space; "" where the file lacks the column.
 func (r row) text(column string) string {
 	i, found := r.table.columns[column]

@@ -28,9 +28,31 @@ func (s *Session) Placements() []Placement {
 // Lift takes all pending pods off their nodes and leaves the opened nodes. What was done
 // before cannot be rolled back any more.
 func (s *Session) Lift() error {
+	return s.takeOff(func(Pod) bool { return true })
+}
+
+// Unbind takes pods off their nodes. What was done before cannot be rolled back any more.
+func (s *Session) Unbind(pods []Pod) error {
+	if len(pods) == 0 {
+		return nil
+	}
+	gone := make(map[*corev1.Pod]bool, len(pods))
+	for _, p := range pods {
+		gone[p.Pod] = true
+	}
+	return s.takeOff(func(p Pod) bool { return gone[p.Pod] })
+}
+
+// takeOff takes the pending pods that are chosen off their nodes.
+func (s *Session) takeOff(chosen func(Pod) bool) error {
 	for n := range s.Nodes {
 		node := &s.Nodes[n]
+		stay := node.Placed[:0]
 		for _, p := range node.Placed {
+			if !chosen(p) {
+				stay = append(stay, p)
+				continue
+			}
 			node.Free.sub(s.Kinds[p.Kind].Request, -1)
 			if s.mirrored {
 				if err := s.kube.RemovePod(p.Pod, node.Name); err != nil {
@@ -38,7 +60,8 @@ func (s *Session) Lift() error {
 				}
 			}
 		}
-		node.Placed = nil
+		clear(node.Placed[len(stay):])
+		node.Placed = stay
 	}
 	s.journal = nil
 	s.touch()
@@ -148,9 +171,9 @@ func (p *pass) scheduleUnit(u *Unit) error {
 
 // schedule binds a pod of the plan.
 func (p *pass) schedule(pod Pod) (bool, error) {
-	node, planned := p.plan[pod.Pod]
+	node := p.plan[pod.Pod]
 	key, rooted := p.rooted[pod.Pod]
-	if planned && (p.nominate || rooted) {
+	if p.nominate || rooted {
 		ok, err := p.s.Fits(pod, node)
 		if err != nil {
 			return false, err
@@ -449,34 +472,4 @@ func (p *pass) retry() (Outcome, error) {
 	}
 	p.out.Unbound = p.failed
 	return p.out, nil
-}
-
-// Unbind takes pods off their nodes.
-func (s *Session) Unbind(pods []Pod) error {
-	for _, p := range pods {
-		if err := s.unbind(p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// unbind takes one pod off its node.
-func (s *Session) unbind(pod Pod) error {
-	for n := range s.Nodes {
-		node := &s.Nodes[n]
-		i := slices.IndexFunc(node.Placed, func(q Pod) bool { return q.Pod == pod.Pod })
-		if i < 0 {
-			continue
-		}
-		node.Placed = slices.Delete(node.Placed, i, i+1)
-		node.Free.sub(s.Kinds[pod.Kind].Request, -1)
-		s.journal = nil // what came after cannot be undone in order any more
-		s.touch()
-		if s.mirrored {
-			return s.kube.RemovePod(pod.Pod, node.Name)
-		}
-		return nil
-	}
-	return nil
 }

@@ -293,7 +293,7 @@ func (e *estimator) eachHoldable(pods []scheduling.Pod) (bool, error) {
 			return false, err
 		}
 	}
-	return !e.claims(pods), nil
+	return true, nil
 }
 
 func (e *estimator) holdable(kind int) (bool, error) {
@@ -323,9 +323,6 @@ func (e *estimator) packs(u *scheduling.Unit) bool {
 // place puts pods of the unit somewhere, all of them or none matter to the caller, who
 // rolls back.
 func (e *estimator) place(u *scheduling.Unit, pods []scheduling.Pod) (bool, error) {
-	if e.claims(pods) {
-		return false, nil
-	}
 	switch {
 	case u.Required != "":
 		return e.placeInDomain(u, pods)
@@ -333,10 +330,4 @@ func (e *estimator) place(u *scheduling.Unit, pods []scheduling.Pod) (bool, erro
 		return e.placeDynamic(pods)
 	}
 	return e.insert(pods, nil)
-}
-
-// claims says whether a pod wants devices through ResourceClaims, which only a group of
-// devices: dra can offer.
-func (e *estimator) claims(pods []scheduling.Pod) bool {
-	return slices.ContainsFunc(pods, func(p scheduling.Pod) bool { return e.s.Kinds[p.Kind].Claims })
 }

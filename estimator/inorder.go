@@ -105,7 +105,7 @@ func (e *estimator) useLeftovers(refused []Refusal) ([]Refusal, error) {
 		u := &e.s.Units[r.Unit]
 		sig := e.signature(u)
 		whole := len(r.Pods) == len(u.Pods)
-		if u.Required != "" || !whole || full[sig] || e.Exclude[ID(u)] || e.claims(u.Pods) {
+		if u.Required != "" || !whole || full[sig] || e.Exclude[ID(u)] {
 			out = append(out, r)
 			continue
 		}

@@ -58,15 +58,12 @@ func Options(in Input, unit int) ([]Option, error) {
 // way serves the pods from what exists and from one group.
 func (e *estimator) way(u *scheduling.Unit, pods []scheduling.Pod, group int) (Option, error) {
 	o := Option{Group: group}
-	if e.claims(pods) {
-		o.Reasons = e.claimReasons(pods, max(group, 0))
-		return o, nil
-	}
 	only := []int{}
 	if group >= 0 {
 		only = append(only, group)
 	}
 	mark, saved := e.s.Mark(), slices.Clone(e.next)
+	stuck := -1 // the kind of the first pod that finds no place
 	for _, p := range pods {
 		ok, err := e.insertOne(p, int64(len(pods)-o.Pods), only)
 		if err != nil {
@@ -75,6 +72,8 @@ func (e *estimator) way(u *scheduling.Unit, pods []scheduling.Pod, group int) (O
 		}
 		if ok {
 			o.Pods++
+		} else if stuck < 0 {
+			stuck = p.Kind
 		}
 	}
 	o.Serves = o.Pods == len(pods)
@@ -87,8 +86,11 @@ func (e *estimator) way(u *scheduling.Unit, pods []scheduling.Pod, group int) (O
 		return o, err
 	}
 	if group < 0 {
-		o.Reasons = []v1alpha1.Reason{{Code: v1alpha1.InsufficientResources, Text: fmt.Sprintf("nodes that exist hold %d of %s", o.Pods, count(len(pods), "pod"))}}
-		return o, nil
+		var err error
+		if o.Reasons, err = e.s.KeptOff(stuck); err == nil && len(o.Reasons) == 0 {
+			o.Reasons = []v1alpha1.Reason{{Code: v1alpha1.InsufficientResources, Text: fmt.Sprintf("nodes that exist hold %d of %s", o.Pods, count(len(pods), "pod"))}}
+		}
+		return o, err
 	}
 	var err error
 	o.Reasons, err = e.reasons(u, pods, group)

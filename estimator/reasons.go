@@ -53,7 +53,6 @@ func (e *estimator) reasons(u *scheduling.Unit, pods []scheduling.Pod, group int
 	out = append(out, e.maxSize(needs, group)...)
 	out = append(out, template...)
 	out = append(out, e.topologyReasons(u, pods, group)...)
-	out = append(out, e.claimReasons(pods, group)...)
 	out = append(out, e.acceleratorsOnly(pods, group)...)
 	out = append(out, e.s.Groups[group].Blocked(e.Now)...)
 	if needs > 0 {
@@ -152,14 +151,6 @@ func runs(members int) string {
 		return "1 member runs"
 	}
 	return fmt.Sprintf("%d members run", members)
-}
-
-func (e *estimator) claimReasons(pods []scheduling.Pod, group int) []v1alpha1.Reason {
-	if !e.claims(pods) {
-		return nil
-	}
-	return []v1alpha1.Reason{{Code: v1alpha1.DevicesUnavailable, Object: e.s.Groups[group].Name,
-		Text: "the pod uses ResourceClaims, which are not simulated"}}
 }
 
 func (e *estimator) acceleratorsOnly(pods []scheduling.Pod, group int) []v1alpha1.Reason {

@@ -17,7 +17,7 @@ import (
 type autoscalerConfig = configv1alpha1.AutoscalerConfiguration
 
 // brokenWorld has a gang that fills two new nodes of one rack, a pod that the standing
-// node takes, a gang that waits for its second pod, and a pod that fits nothing.
+// node takes, a gang that waits for its second pod, and two pods that nothing holds.
 func brokenWorld() *world {
 	w := &world{}
 	node := size{cpu: 8000, memory: 32, gpus: 4}
@@ -30,6 +30,7 @@ func brokenWorld() *world {
 	w.pods(1, "ns/late", size{cpu: 100, memory: 1}, func(b podBuilder) podBuilder { return b.Gang("late") })
 	w.pods(1, "ns/small", size{cpu: 100, memory: 1, gpus: 1}, nil)
 	w.pods(1, "ns/huge", size{cpu: 100, memory: 1, gpus: 64}, nil)
+	w.pods(1, "ns/claims", size{cpu: 100, memory: 1}, func(b podBuilder) podBuilder { return b.Claim("shared") })
 	return w
 }
 
@@ -72,6 +73,9 @@ func TestCheckerFails(t *testing.T) {
 		"over the accelerator limit": {func(_ *plan.Plan, c *autoscalerConfig) {
 			c.Limits.Accelerators = map[string]int64{"nvidia-t4": 11}
 		}, "4 and 8 more nvidia-t4, limit 11"},
+		"pod with a claim": {func(p *plan.Plan, _ *autoscalerConfig) {
+			p.Placements = append(p.Placements, plan.Placement{Pod: "ns/claims-0", Node: "t4-0", NodeGroup: "t4"})
+		}, "no device is simulated"},
 		"half a gang": {func(p *plan.Plan, _ *autoscalerConfig) {
 			p.Placements = slices.DeleteFunc(p.Placements, func(x plan.Placement) bool { return x.Pod == "ns/train-1" })
 		}, "1 placed and 0 bound, minimum 2"},

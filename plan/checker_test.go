@@ -381,6 +381,9 @@ func (c *checker) placements() {
 			c.fail("%s is placed twice", x.Pod)
 		}
 		c.placed[x.Pod] = x
+		if len(p.Spec.ResourceClaims) > 0 {
+			c.fail("%s on %s: no device is simulated for its claims", x.Pod, x.Node)
+		}
 		if x.New != strings.Contains(x.Node, "/new-") || x.NodeGroup != at.group {
 			c.fail("%s on %s: new %v, group %q (want %q)", x.Pod, x.Node, x.New, x.NodeGroup, at.group)
 		}

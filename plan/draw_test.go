@@ -133,6 +133,9 @@ func drawUnit(r *rand.Rand, w *world, i int, nodes []string) {
 		if r.IntN(20) > 0 {
 			b = b.Tolerate(string(gpu))
 		}
+		if r.IntN(20) == 0 {
+			b = b.Claim("shared")
+		}
 		return b
 	}
 	switch r.IntN(6) {

@@ -169,6 +169,12 @@ func (b podBuilder) Gate(name string) podBuilder {
 	return b
 }
 
+// Claim makes the pod want a device through a ResourceClaim.
+func (b podBuilder) Claim(name string) podBuilder {
+	b.pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "device", ResourceClaimName: &name}}
+	return b
+}
+
 // Apart keeps pods with the same value of a label off the same node.
 func (b podBuilder) Apart(key string) podBuilder {
 	b.pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{

@@ -14,7 +14,7 @@ import (
 )
 
 // Fits says whether one more pod of p's kind may run on the node now. A pod that a plugin
-// cannot make sense of fits nowhere, and Refusals says why.
+// cannot make sense of, or that uses ResourceClaims, fits nowhere, and Refusals says why.
 func (s *Session) Fits(p Pod, node int) (bool, error) {
 	ok, err := s.fits(p, node)
 	return ok, s.breaks(p.Kind, err)
@@ -40,7 +40,7 @@ func (s *Session) breaks(kind int, err error) error {
 func (s *Session) isBroken(kind int) bool { return s.broken[kind] != nil }
 
 func (s *Session) fits(p Pod, node int) (bool, error) {
-	if s.isBroken(p.Kind) || s.Nodes[node].closed {
+	if s.isBroken(p.Kind) || s.Kinds[p.Kind].Claims || s.Nodes[node].closed {
 		return false, nil
 	}
 	if s.plugins {
@@ -67,6 +67,9 @@ func (s *Session) Allowed(kind, node int) (bool, error) {
 }
 
 func (s *Session) allowed(kind, shape int) (bool, error) {
+	if s.Kinds[kind].Claims {
+		return false, nil
+	}
 	r, err := s.staticRefusals(kind, shape)
 	return len(r) == 0 && s.broken[kind] == nil, err
 }
@@ -117,6 +120,37 @@ func (s *Session) begin(p Pod) (begun, error) {
 	return b, nil
 }
 
+// KeptOff says why no existing node lets the kind in, whatever is free there; none when
+// one does, or where there are no nodes.
+func (s *Session) KeptOff(kind int) ([]v1alpha1.Reason, error) {
+	if s.Kinds[kind].Claims {
+		return []v1alpha1.Reason{{Code: v1alpha1.DevicesUnavailable, Text: noDevices}}, nil
+	}
+	var out []v1alpha1.Reason
+	seen := map[int]bool{}
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if n.State == New || n.closed || seen[n.shape] {
+			continue
+		}
+		seen[n.shape] = true
+		refusals, err := s.staticRefusals(kind, n.shape)
+		if err != nil || len(refusals) == 0 {
+			return nil, err
+		}
+		for _, r := range refusals {
+			text := strings.Join(r.Reasons, ", ")
+			if r.Plugin == kubesched.TaintToleration {
+				text = s.describe(kind, s.shapes.nodes[n.shape], r)
+			}
+			out = append(out, v1alpha1.Reason{Code: codeOf(r.Plugin), Text: text})
+		}
+	}
+	return out, nil
+}
+
+const noDevices = "the pod uses ResourceClaims, which are not simulated"
+
 // TemplateHolds says whether an empty new node of the group holds a pod of the kind, as
 // far as labels, taints and resources go.
 func (s *Session) TemplateHolds(kind, group int) (bool, error) {
@@ -138,7 +172,11 @@ func (s *Session) Refusals(kind, group int) ([]v1alpha1.Reason, error) {
 		b := s.broken[kind]
 		return []v1alpha1.Reason{{Code: v1alpha1.InvalidPod, Object: name, Text: fmt.Sprintf("%s: %v", b.Plugin, b.Err)}}, nil
 	}
-	out := s.shortOf(kind, group)
+	var out []v1alpha1.Reason
+	if s.Kinds[kind].Claims {
+		out = append(out, v1alpha1.Reason{Code: v1alpha1.DevicesUnavailable, Object: name, Text: noDevices})
+	}
+	out = append(out, s.shortOf(kind, group)...)
 	static, err := s.staticRefusals(kind, t.shape)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ type Kind struct {
 	Request Vector
 	// AsksAccelerator: the pod requests an accelerator resource or a device claim.
 	AsksAccelerator bool
-	// Claims: the pod uses ResourceClaims.
+	// Claims: the pod uses ResourceClaims. No device is simulated, so that it fits nowhere.
 	Claims bool
 	// Dynamic: whether it fits depends on the pods that run on this or other nodes.
 	Dynamic bool

@@ -15,6 +15,6 @@
 //	s, err := scheduling.NewSession(scheduling.Input{Snapshot: snap, Groups: statuses, Gangs: gangs})
 //	mark := s.Mark()
 //	node := s.Open(0, nil)                    // a new node of the first group
-//	fits, err := s.Fits(kind, node)
+//	fits, err := s.Fits(pod, node)
 //	s.Rollback(mark)                          // the node was never there
 package scheduling

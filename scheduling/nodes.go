@@ -9,6 +9,7 @@ import (
 
 	"tidegate.io/autoscaler/nodegroups"
 	"tidegate.io/autoscaler/scheduling/internal/kubesched"
+	"tidegate.io/autoscaler/snapshot"
 )
 
 // volumeLimits gives the new nodes of each group the CSINode of one of its ready nodes.
@@ -33,7 +34,7 @@ func volumeLimits(groups []nodegroups.Status, all []*storagev1.CSINode) []*stora
 func podsByNode(pods []*corev1.Pod) map[string][]*corev1.Pod {
 	out := map[string][]*corev1.Pod{}
 	for _, p := range pods {
-		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+		if snapshot.Ended(p) {
 			continue
 		}
 		name := p.Spec.NodeName

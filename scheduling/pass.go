@@ -208,6 +208,9 @@ func (p *pass) anywhere(pod Pod, within func(*Node) bool) (bool, error) {
 			if err := try(n); err != nil {
 				return false, err
 			}
+			if p.nominate && len(fitting) > 0 {
+				break // the first is taken
+			}
 		}
 	} else {
 		if p.classes == nil {
@@ -216,6 +219,9 @@ func (p *pass) anywhere(pod Pod, within func(*Node) bool) (bool, error) {
 		for _, n := range p.classes.first() {
 			if err := try(n); err != nil {
 				return false, err
+			}
+			if p.nominate && len(fitting) > 0 {
+				break
 			}
 		}
 	}
@@ -444,6 +450,9 @@ func (p *pass) intrudeWhole(u *Unit) error {
 	}
 	if len(p.out.Intruders)-before >= u.Need() {
 		return nil
+	}
+	if p.s.Mark() == mark {
+		return nil // nothing was bound, and what is full stays full
 	}
 	p.out.Intruders, p.full = p.out.Intruders[:before], full
 	err := p.s.Rollback(mark)

@@ -30,7 +30,7 @@ func (b *Builder) references(s *Snapshot) []note {
 	}
 	for _, pod := range s.pods {
 		// What a finished pod points at may be gone, and no decision misses it.
-		if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+		if !Ended(pod) {
 			c.pod(pod)
 		}
 	}

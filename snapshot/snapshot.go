@@ -184,3 +184,8 @@ func sortGroups(groups []group) {
 		slices.SortFunc(g.objects, compareObjects)
 	}
 }
+
+// Ended says whether the pod has run to its end, well or not: it takes no room any more.
+func Ended(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}

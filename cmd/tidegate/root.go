@@ -34,8 +34,9 @@ Exit codes: 0 done, even if some pods get no node; 1 internal error, or interrup
   tidegate plan --example
 
   # And for a cluster of yours?
-  kubectl get nodes,pods,podgroups.scheduling.k8s.io,jobs,daemonsets,priorityclasses,pvc,pv,storageclasses \
-    -A -o yaml > dump.yaml
+  kubectl get -A -o yaml \
+    nodes,pods,podgroups.scheduling.k8s.io,jobs,daemonsets,priorityclasses,pvc,pv,storageclasses,csinodes,namespaces \
+    > dump.yaml
   tidegate plan --cluster dump.yaml --config tidegate.yaml`,
 		Version:       version,
 		SilenceErrors: true,

@@ -5,7 +5,7 @@
 //
 // Example: three pods of a PodGroup with minCount 4 give one Gang, held:
 //
-//	gangs := gang.Pending(snapshot)
+//	gangs, warnings := gang.Pending(snapshot)
 //	gangs[0].Key()       // "train/part"
 //	gangs[0].Held.Code   // v1alpha1.GangIncomplete
 package gang

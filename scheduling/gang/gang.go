@@ -84,7 +84,7 @@ func Pending(s *snapshot.Snapshot) ([]Gang, []string) {
 	pods := s.Pods()
 	out := make([]Gang, 0, len(pods))
 	for i, p := range pods {
-		if !alive(p) || owner(p, "DaemonSet") != "" {
+		if snapshot.Ended(p) || owner(p, "DaemonSet") != "" {
 			continue
 		}
 		d, src := idx.definition(p)
@@ -254,11 +254,6 @@ func digits(s string) int {
 		n++
 	}
 	return n
-}
-
-// alive says whether the pod has not ended.
-func alive(p *corev1.Pod) bool {
-	return p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
 }
 
 // owner returns the name of the pod's controller of this kind, or "".

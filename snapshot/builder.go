@@ -136,6 +136,12 @@ func (b *Builder) add(k *kind, o object, at place) []error {
 		}
 		return errs
 	}
+	for _, field := range cutHuge(o) {
+		b.warn(k.title()+" amounts", Warning{
+			Source: at.source, Object: identify(k, o), Field: field,
+			Message: "is more than can be added up, taken as 10^15 (of CPU, millicores)",
+		})
+	}
 	if err := b.store(k, o, at); err != nil {
 		return []error{err}
 	}

@@ -44,7 +44,8 @@ func (e *estimator) exceeded(group int, n int64) []v1alpha1.Reason {
 	}
 	if most := e.Limits.MaxCostPerHour; most != nil && e.base.cost+so.cost+g.Price*configv1alpha1.MicroDollars(n) > *most {
 		out = append(out, v1alpha1.Reason{Code: v1alpha1.MaxCostPerHour, Object: g.Name,
-			Text: fmt.Sprintf("needs %s an hour more, limits.maxCostPerHour leaves %s (of %s)", (g.Price * configv1alpha1.MicroDollars(n)).Dollars(), max(*most-e.base.cost-so.cost, 0).Dollars(), most.Dollars())})
+			Text: fmt.Sprintf("needs %s an hour more, limits.maxCostPerHour leaves %s (%s of %s taken)",
+				(g.Price * configv1alpha1.MicroDollars(n)).Dollars(), max(*most-e.base.cost-so.cost, 0).Dollars(), (e.base.cost + so.cost).Dollars(), most.Dollars())})
 	}
 	if most, ok := e.Limits.Accelerators[g.Accelerator]; ok && g.AcceleratorCount > 0 {
 		have := e.base.accelerators[g.Accelerator] + so.accelerators[g.Accelerator]

@@ -18,7 +18,7 @@ import (
 // plan writes the decision down.
 func (d *decision) plan() *Plan {
 	p := &Plan{
-		APIVersion: APIVersion, Kind: Kind, Time: d.now, Warnings: d.warnings,
+		APIVersion: APIVersion, Kind: Kind, Time: d.now, Warnings: slices.Concat(d.warnings, d.missedMinimums()),
 		ScaleDowns: []ScaleDown{}, Wake: d.wake(), Cost: d.cost(),
 	}
 	p.Placements = d.placements()
@@ -27,6 +27,25 @@ func (d *decision) plan() *Plan {
 	p.Unschedulable = d.unschedulable()
 	p.Stats = d.stats()
 	return p
+}
+
+// missedMinimums warns of groups that stay below their minimum size, and says what holds
+// each back.
+func (d *decision) missedMinimums() []string {
+	var out []string
+	for g := range d.groups {
+		group := &d.groups[g]
+		size := group.Target + int64(d.session.Opened(g))
+		if size >= group.MinSize {
+			continue
+		}
+		why := "its maximum, its dates or the limits of the configuration allow no more"
+		if reasons := group.Blocked(d.now); len(reasons) > 0 {
+			_, why = v1alpha1.First(reasons)
+		}
+		out = append(out, fmt.Sprintf("node group %s stays at %d, below its minSize of %d: %s", group.Name, size, group.MinSize, why))
+	}
+	return out
 }
 
 // gangOf maps each pod of a gang, not ordinary pods, to the gang.

@@ -87,7 +87,7 @@ func (s *Session) newTemplate(g *nodegroups.Status, all []daemon) (template, err
 	t.free = s.offered(offers)
 	t.offer, t.accelerators = s.offerOf(t.free), offersAccelerators(offers) || g.AcceleratorCount > 0
 	if s.devices != nil {
-		t.room, _ = s.devices.room(t.object, g.Template.ResourceSlices(t.object.Name), offers)
+		t.room, _ = s.devices.room(t.object, s.devices.promised(g, t.object.Name), offers)
 	}
 	for _, p := range t.daemons {
 		t.free.sub(s.dims.vector(kubesched.Usage(p)), 1)

@@ -57,7 +57,8 @@ type simulation struct {
 	holders map[[2]string]string
 	taken   map[string][]resourcev1.DeviceRequestAllocationResult // by node
 	net     []resourcev1.DeviceRequestAllocationResult            // of the network's devices
-	base    devices.State                                         // the network's devices before this session
+	rules   []*resourcev1.DeviceTaintRule
+	base    devices.State // the network's devices before this session
 }
 
 // asking is what decides the claims that remain to be allocated for a pod.
@@ -76,9 +77,9 @@ const (
 func newSimulation(snap *snapshot.Snapshot, kube *kubesched.Devices, reader *claimReader, forget bool) *simulation {
 	m := &simulation{kube: kube, reader: reader, shared: map[string]*sharedClaim{}, demands: map[asking]devices.Demand{},
 		claims: map[asking]*resourcev1.ResourceClaim{}, own: map[string][]*resourcev1.ResourceSlice{}, holders: map[[2]string]string{},
-		taken: map[string][]resourcev1.DeviceRequestAllocationResult{}}
+		taken: map[string][]resourcev1.DeviceRequestAllocationResult{}, rules: snap.DeviceTaintRules()}
 	in := devices.Input{Kube: kube, Forget: forget}
-	for _, s := range kube.WithTaintRules(snap.ResourceSlices(), snap.DeviceTaintRules()) {
+	for _, s := range kube.WithTaintRules(snap.ResourceSlices(), m.rules) {
 		if s.Spec.NodeName == nil {
 			in.Network = append(in.Network, s)
 			continue

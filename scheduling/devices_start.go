@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
 
+	"tidegate.io/autoscaler/nodegroups"
 	"tidegate.io/autoscaler/scheduling/internal/devices"
 	"tidegate.io/autoscaler/scheduling/internal/kubesched"
 	"tidegate.io/autoscaler/snapshot"
@@ -38,9 +39,8 @@ func (s *Session) prepareDevices(snap *snapshot.Snapshot) {
 	m.base = m.network
 	plugin := uint64(0)
 	for i := range s.Groups {
-		t := &s.Groups[i].Template
-		object := t.Node(s.Groups[i].Name, nil)
-		room, _ := m.room(object, t.ResourceSlices(object.Name), kubesched.Allocatable(object))
+		object := s.Groups[i].Template.Node(s.Groups[i].Name, nil)
+		room, _ := m.room(object, m.promised(&s.Groups[i], object.Name), kubesched.Allocatable(object))
 		plugin |= room.plugin
 	}
 	for _, n := range snap.Nodes() {
@@ -103,6 +103,12 @@ func (s *Session) showDevices(free Vector, room DeviceRoom) {
 	}
 }
 
+// promised are the slices that a node of the group will publish, with the taints that
+// rules will put on them.
+func (m *simulation) promised(g *nodegroups.Status, node string) []*resourcev1.ResourceSlice {
+	return m.kube.WithTaintRules(g.Template.ResourceSlices(node), m.rules)
+}
+
 // roomOf are the devices of a registered node: its own slices, or those that its template
 // promises while it is on its way.
 func (s *Session) roomOf(n *corev1.Node, group int, state State, offers kubesched.Resources) (DeviceRoom, devices.Names) {
@@ -111,7 +117,7 @@ func (s *Session) roomOf(n *corev1.Node, group int, state State, offers kubesche
 	}
 	own := s.devices.own[n.Name]
 	if state == Upcoming {
-		if promised := s.Groups[group].Template.ResourceSlices(n.Name); len(promised) > 0 {
+		if promised := s.devices.promised(&s.Groups[group], n.Name); len(promised) > 0 {
 			own = promised
 		}
 	}

@@ -60,7 +60,7 @@ func (s *Session) Devices(node int) [][]Device {
 
 // poolNames are the names of a node's pools that came from a template.
 func (s *Session) poolNames(n *Node) devices.Names {
-	_, names := s.devices.store.View(s.Groups[n.Group].Template.Node(n.Name, nil), s.Groups[n.Group].Template.ResourceSlices(n.Name))
+	_, names := s.devices.store.View(s.Groups[n.Group].Template.Node(n.Name, nil), s.devices.promised(&s.Groups[n.Group], n.Name))
 	return names
 }
 

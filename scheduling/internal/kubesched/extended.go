@@ -31,7 +31,7 @@ func (d *Devices) ExtendedClaim(pod *corev1.Pod, byPlugin []corev1.ResourceName)
 	if err != nil {
 		return nil, err
 	}
-	args := &config.DynamicResourcesArgs{FilterTimeout: &metav1.Duration{}}
+	args := &config.DynamicResourcesArgs{} // no time-out: see features
 	plugin, err := dynamicresources.New(context.Background(), args, &deviceHandle{factory: factory, manager: caught}, d.features)
 	if err != nil {
 		return nil, fmt.Errorf("build scheduler plugin %s: %w", dynamicresources.Name, err)

@@ -266,9 +266,13 @@ func (s *Store) leastCounters(m measure, x signature) int64 {
 	least := int64(math.MaxInt64)
 	for v := range s.views {
 		for _, d := range s.matching(View(v), x) {
+			x := &s.views[v].devices[d]
+			if x.id.Driver != m.by || x.shareable() {
+				return 0 // A further share of a device in use takes no counters.
+			}
 			var n int64
-			for _, c := range s.views[v].devices[d].ConsumesCounters {
-				if counter, ok := c.Counters[m.name]; ok && s.views[v].devices[d].id.Driver == m.by {
+			for _, c := range x.ConsumesCounters {
+				if counter, ok := c.Counters[m.name]; ok {
 					n = addUp(n, milli(counter.Value))
 				}
 			}
@@ -324,7 +328,6 @@ func (s *Store) freeOf(m measure, x *state) int64 {
 	for _, i := range s.matching(x.view, s.signs[m.sign]) {
 		d := &s.views[x.view].devices[i]
 		t := x.taken[d.id]
-		shared := d.AllowMultipleAllocations != nil && *d.AllowMultipleAllocations
 		switch {
 		case t.Exclusive:
 		case m.sort == sumCapacity:
@@ -333,7 +336,7 @@ func (s *Store) freeOf(m measure, x *state) int64 {
 				left = max(left-milli(used), 0)
 			}
 			sum = addUp(sum, left)
-		case shared:
+		case d.shareable():
 			return Plenty
 		default:
 			sum++

@@ -40,6 +40,11 @@ type device struct {
 	*resourcev1.Device
 }
 
+// shareable says whether several claims may have the device.
+func (d *device) shareable() bool {
+	return d.AllowMultipleAllocations != nil && *d.AllowMultipleAllocations
+}
+
 // View interns the view of a node with these slices of its own.
 func (s *Store) View(node *corev1.Node, own []*resourcev1.ResourceSlice) (View, Names) {
 	name := canonicalNode

@@ -55,6 +55,7 @@ type simulation struct {
 	own     map[string][]*resourcev1.ResourceSlice
 	// holders are the nodes that publish a pool.
 	holders map[[2]string]string
+	rooms   map[string]shown                                      // by node
 	taken   map[string][]resourcev1.DeviceRequestAllocationResult // by node
 	net     []resourcev1.DeviceRequestAllocationResult            // of the network's devices
 	rules   []*resourcev1.DeviceTaintRule
@@ -77,7 +78,7 @@ const (
 func newSimulation(snap *snapshot.Snapshot, kube *kubesched.Devices, reader *claimReader, forget bool) *simulation {
 	m := &simulation{kube: kube, reader: reader, shared: map[string]*sharedClaim{}, demands: map[asking]devices.Demand{},
 		claims: map[asking]*resourcev1.ResourceClaim{}, own: map[string][]*resourcev1.ResourceSlice{}, holders: map[[2]string]string{},
-		taken: map[string][]resourcev1.DeviceRequestAllocationResult{}, rules: snap.DeviceTaintRules()}
+		taken: map[string][]resourcev1.DeviceRequestAllocationResult{}, rules: snap.DeviceTaintRules(), rooms: map[string]shown{}}
 	in := devices.Input{Kube: kube, Forget: forget}
 	for _, s := range kube.WithTaintRules(snap.ResourceSlices(), m.rules) {
 		if s.Spec.NodeName == nil {

@@ -44,7 +44,8 @@ func (s *Session) prepareDevices(snap *snapshot.Snapshot) {
 		plugin |= room.plugin
 	}
 	for _, n := range snap.Nodes() {
-		room, _ := m.room(n, m.own[n.Name], kubesched.Allocatable(n))
+		room, pools := m.room(n, m.own[n.Name], kubesched.Allocatable(n))
+		m.rooms[n.Name] = shown{room, pools}
 		plugin |= room.plugin
 	}
 	for i := range s.Kinds {
@@ -115,13 +116,19 @@ func (s *Session) roomOf(n *corev1.Node, group int, state State, offers kubesche
 	if s.devices == nil {
 		return DeviceRoom{}, nil
 	}
-	own := s.devices.own[n.Name]
 	if state == Upcoming {
 		if promised := s.devices.promised(&s.Groups[group], n.Name); len(promised) > 0 {
-			own = promised
+			return s.devices.room(n, promised, offers)
 		}
 	}
-	return s.devices.room(n, own, offers)
+	x := s.devices.rooms[n.Name]
+	return x.room, x.pools
+}
+
+// shown is what a node shows of devices, and the names of its pools.
+type shown struct {
+	room  DeviceRoom
+	pools devices.Names
 }
 
 // occupy takes what a pod on a node has of devices without an allocated claim in the

@@ -1,6 +1,7 @@
 package devices
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -28,6 +29,10 @@ type Store struct {
 
 	views  []view
 	viewOf map[string]View
+	// buf, keys and scratch are for the key of a view that is being looked up.
+	buf     bytes.Buffer
+	keys    []resourcev1.QualifiedName
+	scratch map[resourcev1.QualifiedName]resourcev1.DeviceAttribute
 
 	states  []state
 	stateOf map[string]State
@@ -82,7 +87,7 @@ type Input struct {
 // NewStore makes an empty store.
 func NewStore(in Input) *Store {
 	s := &Store{kube: in.Kube, reads: newReads(in.Expressions, in.Constraints), net: newNetwork(in.Network), forget: in.Forget,
-		viewOf: map[string]View{}, stateOf: map[string]State{}, demandOf: map[string]Demand{"": 0}, demands: [][]*resourcev1.ResourceClaim{nil},
+		scratch: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{}, viewOf: map[string]View{}, stateOf: map[string]State{}, demandOf: map[string]Demand{"": 0}, demands: [][]*resourcev1.ResourceClaim{nil},
 		outcomes: map[step]*Outcome{}, uses: map[Demand][]int64{}}
 	s.intern(state{view: -1})
 	return s

@@ -1,12 +1,14 @@
 package devices
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
-	"strings"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
@@ -60,24 +62,76 @@ func (s *Store) View(node *corev1.Node, own []*resourcev1.ResourceSlice) (View, 
 			object.Labels[k] = v
 		}
 	}
-	local, names := s.canonical(newest(own), name)
-	var key strings.Builder
+	sorted := newest(own)
+	names := s.names(sorted)
+	s.buf.Reset()
 	if len(s.net.slices) > 0 {
-		fmt.Fprintf(&key, "%s %v\n", name, object.Labels) // fmt prints maps in key order
+		fmt.Fprintf(&s.buf, "%s %v\n", name, object.Labels) // fmt prints maps in key order
 	}
-	for _, x := range local {
-		// Marshalling API types cannot fail.
-		data, _ := json.Marshal(x.Spec)
-		key.Write(data)
-		key.WriteByte('\n')
+	for _, x := range sorted {
+		s.writeSlice(x, names)
 	}
-	if v, ok := s.viewOf[key.String()]; ok {
+	if v, ok := s.viewOf[string(s.buf.Bytes())]; ok {
 		return v, names
 	}
+	local := s.canonical(sorted, names, name)
 	v := View(len(s.views))
-	s.viewOf[key.String()] = v
+	s.viewOf[s.buf.String()] = v
 	s.views = append(s.views, view{node: object, slices: local, devices: usable(local), matches: map[int][]int{}})
 	return v, names
+}
+
+// writeSlice writes into the key of a view what canonical keeps of a slice.
+func (s *Store) writeSlice(x *resourcev1.ResourceSlice, names Names) {
+	b := &s.buf
+	fmt.Fprintf(b, "%s/%s %d", x.Spec.Driver, names[poolID{x.Spec.Driver, x.Spec.Pool.Name}], x.Spec.Pool.ResourceSliceCount)
+	if len(x.Spec.SharedCounters) > 0 {
+		writeJSON(b, x.Spec.SharedCounters)
+	}
+	for i := range x.Spec.Devices {
+		d := s.plain(&x.Spec.Devices[i], s.scratch)
+		b.WriteString("\n ")
+		b.WriteString(d.Name)
+		s.keys = s.keys[:0]
+		for name := range d.Attributes {
+			s.keys = append(s.keys, name)
+		}
+		slices.Sort(s.keys)
+		for _, name := range s.keys {
+			a := d.Attributes[name]
+			b.WriteByte(' ')
+			b.WriteString(string(name))
+			if a.StringValue != nil {
+				b.WriteByte('=')
+				b.WriteString(strconv.Quote(*a.StringValue))
+			} else {
+				writeJSON(b, a)
+			}
+		}
+		clear(s.scratch)
+		s.keys = s.keys[:0]
+		for name := range d.Capacity {
+			s.keys = append(s.keys, name)
+		}
+		slices.Sort(s.keys)
+		for _, name := range s.keys {
+			c := d.Capacity[name]
+			fmt.Fprintf(b, " %s:%s", name, c.Value.String())
+			if c.RequestPolicy != nil {
+				writeJSON(b, c.RequestPolicy)
+			}
+		}
+		if d.Attributes, d.Capacity = nil, nil; !reflect.DeepEqual(d, resourcev1.Device{Name: d.Name}) {
+			writeJSON(b, d)
+		}
+	}
+	b.WriteByte('\n')
+}
+
+func writeJSON(b *bytes.Buffer, v any) {
+	// Marshalling API types cannot fail.
+	data, _ := json.Marshal(v)
+	b.Write(data)
 }
 
 // newest leaves out slices of older generations of a pool, which the allocator ignores,
@@ -99,45 +153,57 @@ func newest(own []*resourcev1.ResourceSlice) []*resourcev1.ResourceSlice {
 	return out
 }
 
-// canonical writes sorted slices without what tells nodes apart. New names keep the order
-// of the old ones, because the allocator takes pools and slices in the order of names.
-func (s *Store) canonical(sorted []*resourcev1.ResourceSlice, node string) ([]*resourcev1.ResourceSlice, Names) {
+// names gives pools the names that they have in the view. New names keep the order of the
+// old ones, because the allocator takes pools in the order of names.
+func (s *Store) names(sorted []*resourcev1.ResourceSlice) Names {
 	names := Names{}
-	var out []*resourcev1.ResourceSlice
 	rank := map[string]int{}
+	for _, x := range sorted {
+		id := poolID{x.Spec.Driver, x.Spec.Pool.Name}
+		if _, ok := names[id]; ok {
+			continue
+		}
+		names[id] = id.pool
+		// Among pools that several nodes see, the real name has its place.
+		if !s.net.drivers[id.driver] {
+			names[id] = "pool-" + strconv.Itoa(10000+rank[id.driver])
+		}
+		rank[id.driver]++
+	}
+	return names
+}
+
+// canonical writes sorted slices without what tells nodes apart, in the same order.
+func (s *Store) canonical(sorted []*resourcev1.ResourceSlice, names Names, node string) []*resourcev1.ResourceSlice {
+	var out []*resourcev1.ResourceSlice
 	for i, x := range sorted {
 		id := poolID{x.Spec.Driver, x.Spec.Pool.Name}
-		if _, ok := names[id]; !ok {
-			names[id] = id.pool
-			// Among pools that several nodes see, the real name has its place.
-			if !s.net.drivers[id.driver] {
-				names[id] = fmt.Sprintf("pool-%04d", rank[id.driver])
-			}
-			rank[id.driver]++
-		}
 		c := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("slice-%06d", i)}}
 		c.Spec = x.Spec
 		c.Spec.NodeName = &node
 		c.Spec.Pool = resourcev1.ResourcePool{Name: names[id], Generation: 1, ResourceSliceCount: x.Spec.Pool.ResourceSliceCount}
 		c.Spec.Devices = make([]resourcev1.Device, len(x.Spec.Devices))
 		for d := range x.Spec.Devices {
-			c.Spec.Devices[d] = s.plain(x.Spec.Devices[d])
+			c.Spec.Devices[d] = s.plain(&x.Spec.Devices[d], map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{})
 		}
 		out = append(out, c)
 	}
-	return out, names
+	return out
 }
 
-// plain is a device without attributes that nothing reads and without times.
-func (s *Store) plain(d resourcev1.Device) resourcev1.Device {
-	attributes := map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{}
+// plain is a device without attributes that nothing reads and without times; the
+// attributes are put into the map that is given.
+func (s *Store) plain(from *resourcev1.Device, attributes map[resourcev1.QualifiedName]resourcev1.DeviceAttribute) resourcev1.Device {
+	d := *from
 	for name, value := range d.Attributes {
 		if s.reads.attribute(name) {
 			attributes[name] = value
 		}
 	}
 	d.Attributes = attributes
-	d.Taints = slices.Clone(d.Taints)
+	if len(d.Taints) > 0 {
+		d.Taints = slices.Clone(d.Taints)
+	}
 	for i := range d.Taints {
 		d.Taints[i].TimeAdded = nil
 	}

@@ -30,7 +30,7 @@ TREE_STATE = { git diff HEAD; git ls-files --others --exclude-standard; \
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
 build: ## build bin/tidegate
@@ -81,6 +81,12 @@ else
 scenarios: build
 	$(SCENARIOS)/check $(BIN) $(SCENARIO_FOLDERS)
 endif
+
+.PHONY: e2e
+e2e: ## carry scenario plans out on a real control plane, built once; E2E_RUN=pattern
+	@bin=$$(GO=$(GO) e2e/control-plane/build.sh) && \
+	TIDEGATE_E2E_BIN=$$bin TIDEGATE_SCENARIOS=$(abspath $(SCENARIOS)) \
+	$(GO) test -tags e2e -count 1 -timeout 30m -v $(if $(E2E_RUN),-run '$(E2E_RUN)') ./e2e
 
 .PHONY: verify
 verify: ## generate, lint and test; fails if generated files or go.mod were stale

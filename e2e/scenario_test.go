@@ -1,0 +1,198 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
+	"tidegate.io/autoscaler/nodegroups"
+	"tidegate.io/autoscaler/plan"
+	"tidegate.io/autoscaler/scheduling"
+	"tidegate.io/autoscaler/scheduling/gang"
+	"tidegate.io/autoscaler/snapshot"
+)
+
+// scenario is a folder with a cluster and a configuration, and what was planned for them.
+type scenario struct {
+	at            time.Time
+	configuration *configv1alpha1.AutoscalerConfiguration
+	// written are the objects of cluster.yaml, as they stand there.
+	written []*unstructured.Unstructured
+	plan    *plan.Plan
+	groups  []nodegroups.Status
+	// upcoming are the plan's nodes on their way that have not registered.
+	upcoming []scheduling.Node
+	// gangs wait, in the order in which they are served.
+	gangs []gang.Gang
+}
+
+// readScenario reads a folder and plans it.
+func readScenario(t *testing.T, folder string, at time.Time) *scenario {
+	t.Helper()
+	read := func(name string) []byte {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		require.NoError(t, err)
+		return text
+	}
+	s := &scenario{at: at}
+	var expected struct {
+		At *time.Time `json:"at"`
+	}
+	require.NoError(t, json.Unmarshal(read("expect.json"), &expected))
+	if expected.At != nil {
+		s.at = *expected.At
+	}
+	var err error
+	s.configuration, err = configv1alpha1.Load(read("config.yaml"), "config.yaml")
+	require.NoError(t, err)
+	b := snapshot.NewBuilder()
+	require.NoError(t, b.Read(bytes.NewReader(read("cluster.yaml")), "cluster.yaml"))
+	snap, err := b.Build()
+	require.NoError(t, err)
+	s.written = parse(t, read("cluster.yaml"))
+	s.decide(t, snap)
+	return s
+}
+
+// decide plans, and takes the state of the groups and gangs as the plan saw it.
+func (s *scenario) decide(t *testing.T, snap *snapshot.Snapshot) {
+	t.Helper()
+	var err error
+	s.plan, err = plan.Decide(snap, s.configuration, s.at, plan.Options{})
+	require.NoError(t, err)
+	groups, err := nodegroups.New(s.configuration)
+	require.NoError(t, err)
+	s.groups, _ = nodegroups.Observe(groups, snap.Nodes(), s.at)
+	s.gangs, _ = gang.Pending(snap)
+	session, err := scheduling.NewSession(scheduling.Input{Snapshot: snap, Groups: s.groups, Scoring: s.configuration.Scheduler.Scoring})
+	require.NoError(t, err)
+	registered := map[string]bool{}
+	for _, n := range snap.Nodes() {
+		registered[n.Name] = true
+	}
+	for _, n := range session.Nodes {
+		if !registered[n.Name] {
+			s.upcoming = append(s.upcoming, n)
+		}
+	}
+}
+
+// parse reads objects without touching them.
+func parse(t *testing.T, text []byte) []*unstructured.Unstructured {
+	t.Helper()
+	var out []*unstructured.Unstructured
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
+	for {
+		var document runtime.RawExtension
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		require.NoError(t, err)
+		o := &unstructured.Unstructured{}
+		require.NoError(t, o.UnmarshalJSON(document.Raw))
+		out = append(out, o)
+	}
+}
+
+// led says whether the scheduler is told where the plan wants each pod.
+func (s *scenario) led() bool {
+	return s.configuration.Scheduler.Hints != configv1alpha1.HintsNone
+}
+
+// queue are the pods that wait, in the order in which the plan serves them.
+func (s *scenario) queue() []*corev1.Pod {
+	var out []*corev1.Pod
+	for i := range s.gangs {
+		out = append(out, s.gangs[i].Pending...)
+	}
+	return out
+}
+
+// nodeName is the API server's form of a name in a plan: h100/new-1 becomes h100-new-1.
+func nodeName(planned string) string {
+	return strings.ReplaceAll(planned, "/", "-")
+}
+
+// placed maps pods to their placements.
+func (s *scenario) placed() map[string]plan.Placement {
+	out := map[string]plan.Placement{}
+	for _, p := range s.plan.Placements {
+		out[p.Pod] = p
+	}
+	return out
+}
+
+// folders are the scenarios to try: ours, and those beside the repository where they are.
+// Each sort has its own time of decision for scenarios that state none.
+func folders(t *testing.T) map[string]time.Time {
+	t.Helper()
+	out := map[string]time.Time{}
+	for pattern, at := range map[string]time.Time{
+		"../plan/testdata/scenarios/*/expect.json":         time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
+		os.Getenv("TIDEGATE_SCENARIOS") + "/*/expect.json": time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC),
+	} {
+		found, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		for _, file := range found {
+			out[filepath.Dir(file)] = at
+		}
+	}
+	return out
+}
+
+// domainsLeft are the topology values of a group's new nodes that no placement names, for
+// nodes that only raise the group to its minimum.
+func domainsLeft(up plan.ScaleUp, known map[string]map[string]string) map[string][]string {
+	out := map[string][]string{}
+	for _, d := range up.Domains {
+		used := 0
+		for _, domains := range known {
+			if domains[d.Key] == d.Domain {
+				used++
+			}
+		}
+		out[d.Key] = append(out[d.Key], slices.Repeat([]string{d.Domain}, d.Nodes-used)...)
+	}
+	return out
+}
+
+// newNodes are the nodes that the plan buys, with their topology values, by name.
+func (s *scenario) newNodes(up plan.ScaleUp) map[string]map[string]string {
+	known := map[string]map[string]string{}
+	for _, p := range s.plan.Placements {
+		if p.New && p.NodeGroup == up.NodeGroup {
+			known[p.Node] = p.Domains
+		}
+	}
+	left := domainsLeft(up, known)
+	for i := range up.Add {
+		name := fmt.Sprintf("%s/new-%d", up.NodeGroup, i+1)
+		if _, ok := known[name]; ok {
+			continue
+		}
+		domains := map[string]string{}
+		for key, values := range left {
+			domains[key], left[key] = values[0], values[1:]
+		}
+		known[name] = domains
+	}
+	return known
+}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"tidegate.io/autoscaler/plan"
 	"tidegate.io/autoscaler/scheduling/gang"
 )
 
@@ -66,16 +68,19 @@ func TestPlansComeTrue(t *testing.T) {
 			if why, ok := notExpressible()[name]; ok {
 				t.Skip(why)
 			}
-			problems, count := comesTrue(t, c, readScenario(t, folder, all[folder]))
-			t.Log(count.String())
-			total.add(count)
+			v := comesTrue(t, c, readScenario(t, folder, all[folder]))
+			t.Log(v.String())
+			total.add(v.tally)
 			if why, ok := knownDisagreements()[name]; ok {
-				assert.NotEmpty(t, problems, "no longer a disagreement: %s", why)
-				t.Logf("as documented (%s): %q", why, problems)
+				assert.NotEmpty(t, v.problems, "no longer a disagreement: %s", why)
+				t.Logf("as documented (%s): %q", why, v.problems)
 				return
 			}
-			for _, p := range problems {
+			for _, p := range v.problems {
 				t.Error(p)
+			}
+			if t.Failed() && len(v.elsewhere) > 0 {
+				t.Logf("bound, but elsewhere: %s", strings.Join(v.elsewhere, ", "))
 			}
 		})
 	}
@@ -90,7 +95,7 @@ func TestPlansComeTrue(t *testing.T) {
 //
 // A scheduler thus sees the nominations before the first pod may be bound: they reach it
 // over the one watch of pods, in this order. And it sees the nodes before the pods.
-func comesTrue(t *testing.T, c *cluster, s *scenario) ([]string, tally) {
+func comesTrue(t *testing.T, c *cluster, s *scenario) verdict {
 	t.Helper()
 	c.wipe(t)
 	w := &world{cluster: c, scenario: s}
@@ -204,34 +209,54 @@ func (w *world) held(p *corev1.Pod) bool {
 	return slices.ContainsFunc(w.gangs, func(g gang.Gang) bool { return g.Held != nil && slices.Contains(g.Pending, p) })
 }
 
+// verdict is what the scheduler made of a plan.
+type verdict struct {
+	tally
+	// problems are where it went otherwise.
+	problems []string
+	// elsewhere are planned pods that it bound to other nodes than the planned ones: what
+	// may have led to the problems.
+	elsewhere []string
+}
+
 // judge compares what the scheduler did with the plan.
-func (w *world) judge(t *testing.T, before map[string]*corev1.Pod) ([]string, tally) {
+func (w *world) judge(t *testing.T, before map[string]*corev1.Pod) verdict {
 	t.Helper()
-	var problems []string
-	var count tally
+	var v verdict
 	pods, placed := w.pods(t), w.placed()
 	for _, name := range slices.Sorted(maps.Keys(before)) {
-		p := pods[name]
 		place, wanted := placed[name]
-		switch {
-		case p == nil:
-			problems = append(problems, fmt.Sprintf("%s: was preempted", name))
-		case wanted && p.Spec.NodeName == "":
-			problems = append(problems, fmt.Sprintf("%s: planned on %s, not bound: %s: %s", name, place.Node, scheduled(p).Reason, scheduled(p).Message))
-		case !wanted && p.Spec.NodeName != "" && before[name].Spec.NodeName == "":
-			problems = append(problems, fmt.Sprintf("%s: not planned, bound to %s", name, p.Spec.NodeName))
-		}
 		if wanted {
-			count.placed++
-			if p != nil && p.Spec.NodeName != "" {
-				count.bound++
-			}
-			if p != nil && p.Spec.NodeName == nodeName(place.Node) {
-				count.asPlanned++
-			}
+			v.placed++
 		}
+		v.pod(name, before[name], pods[name], place, wanted)
 	}
-	return append(problems, w.judgeGangs(t, pods)...), count
+	v.problems = append(v.problems, w.judgeGangs(t, pods)...)
+	return v
+}
+
+// pod judges one pod as it was when the gates were taken away and as it is now.
+func (v *verdict) pod(name string, before, now *corev1.Pod, place plan.Placement, wanted bool) {
+	problem := func(format string, args ...any) {
+		v.problems = append(v.problems, name+": "+fmt.Sprintf(format, args...))
+	}
+	if now == nil || now.DeletionTimestamp != nil && before.DeletionTimestamp == nil {
+		problem("was preempted")
+		return
+	}
+	switch {
+	case wanted && now.Spec.NodeName == "":
+		problem("planned on %s, not bound: %s: %s", place.Node, scheduled(now).Reason, scheduled(now).Message)
+	case wanted:
+		v.bound++
+		if now.Spec.NodeName == nodeName(place.Node) {
+			v.asPlanned++
+		} else {
+			v.elsewhere = append(v.elsewhere, fmt.Sprintf("%s on %s instead of %s", name, now.Spec.NodeName, place.Node))
+		}
+	case now.Spec.NodeName != "" && before.Spec.NodeName == "":
+		problem("not planned, bound to %s", now.Spec.NodeName)
+	}
 }
 
 // judgeGangs requires that each gang runs with its minimum or not at all, and inside one

@@ -16,8 +16,10 @@ BENCH       ?= .
 BENCH_COUNT ?= 1
 FUZZ_TIME   ?= 10s
 
-# Scenario folders from outside the repository, with the checker that compares them.
+# From outside the repository: scenario folders, with the checker that compares them, and
+# the openb trace.
 SCENARIOS        ?= ../shared/scenarios
+OPENB            ?= ../shared/data/openb
 SCENARIO_NUMBERS := 01 02 03 04 05 06 07 08 09 10 11 12 13 14 18 19 22 23 24 26 27 28 29 30
 SCENARIO_FOLDERS  = $(foreach n,$(SCENARIO_NUMBERS),$(wildcard $(SCENARIOS)/$(n)-*)) \
                     $(patsubst %/expect.json,%,$(wildcard plan/testdata/scenarios/*/expect.json))
@@ -85,7 +87,7 @@ endif
 .PHONY: e2e
 e2e: ## carry scenario plans out on a real control plane, built once; E2E_RUN=pattern
 	@bin=$$(GO=$(GO) e2e/control-plane/build.sh) && \
-	TIDEGATE_E2E_BIN=$$bin TIDEGATE_SCENARIOS=$(abspath $(SCENARIOS)) \
+	TIDEGATE_E2E_BIN=$$bin TIDEGATE_SCENARIOS=$(abspath $(SCENARIOS)) TIDEGATE_OPENB=$(abspath $(OPENB)) \
 	$(GO) test -tags e2e -count 1 -timeout 30m -v $(if $(E2E_RUN),-run '$(E2E_RUN)') ./e2e
 
 .PHONY: verify

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,8 +23,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
-
-	"k8s.io/apimachinery/pkg/api/meta"
 )
 
 // cluster is what tests do with the API server. It serves one scenario after the other.
@@ -41,7 +40,9 @@ func newCluster(t *testing.T, config *rest.Config) *cluster {
 	require.NoError(t, err)
 	groups, err := restmapper.GetAPIGroupResources(typed.Discovery())
 	require.NoError(t, err)
-	return &cluster{Clientset: typed, objects: objects, mapper: restmapper.NewDiscoveryRESTMapper(groups)}
+	c := &cluster{Clientset: typed, objects: objects, mapper: restmapper.NewDiscoveryRESTMapper(groups)}
+	c.namespace(t, fenceNamespace, nil)
+	return c
 }
 
 // resource is the endpoint of an object's kind, in its namespace.
@@ -60,7 +61,7 @@ func (c *cluster) resource(kind schema.GroupVersionKind, namespace string) (dyna
 // it the status that it has in the dump.
 func (c *cluster) create(t *testing.T, o *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
-	name := fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
+	name := o.GetKind() + " " + nameOf(o)
 	r, err := c.resource(o.GroupVersionKind(), o.GetNamespace())
 	require.NoError(t, err, name)
 	made, err := r.Create(t.Context(), o, metav1.CreateOptions{})
@@ -109,7 +110,7 @@ func (c *cluster) pods(t *testing.T) map[string]*corev1.Pod {
 	out := map[string]*corev1.Pod{}
 	for i := range list.Items {
 		p := &list.Items[i]
-		out[p.Namespace+"/"+p.Name] = p
+		out[nameOf(p)] = p
 	}
 	return out
 }
@@ -181,6 +182,7 @@ func wiped() []schema.GroupVersionResource {
 		{Version: "v1", Resource: "persistentvolumes"},
 		{Group: "storage.k8s.io", Version: "v1", Resource: "storageclasses"},
 		{Group: "storage.k8s.io", Version: "v1", Resource: "csinodes"},
+		{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
 		{Version: "v1", Resource: "nodes"},
 		{Group: "scheduling.k8s.io", Version: "v1", Resource: "priorityclasses"},
 	}

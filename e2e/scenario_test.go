@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -29,11 +30,11 @@ import (
 	"tidegate.io/autoscaler/snapshot"
 )
 
-// scenario is a folder with a cluster and a configuration, and what was planned for them.
+// scenario is a cluster and a configuration, and what was planned for them.
 type scenario struct {
 	at            time.Time
 	configuration *configv1alpha1.AutoscalerConfiguration
-	// written are the objects of cluster.yaml, as they stand there.
+	// written are the objects of the dump, as they stand there.
 	written []*unstructured.Unstructured
 	plan    *plan.Plan
 	groups  []nodegroups.Status
@@ -41,6 +42,12 @@ type scenario struct {
 	upcoming []scheduling.Node
 	// gangs wait, in the order in which they are served.
 	gangs []gang.Gang
+	// queue are their pods that wait, in the same order.
+	queue []*corev1.Pod
+	// held says of each of them, by name, whether its gang is not to start now.
+	held map[string]bool
+	// placed are the placements by pod.
+	placed map[string]plan.Placement
 }
 
 // readScenario reads a folder and plans it.
@@ -51,22 +58,26 @@ func readScenario(t *testing.T, folder string, at time.Time) *scenario {
 		require.NoError(t, err)
 		return text
 	}
-	s := &scenario{at: at}
 	var expected struct {
 		At *time.Time `json:"at"`
 	}
 	require.NoError(t, json.Unmarshal(read("expect.json"), &expected))
 	if expected.At != nil {
-		s.at = *expected.At
+		at = *expected.At
 	}
-	var err error
-	s.configuration, err = configv1alpha1.Load(read("config.yaml"), "config.yaml")
+	configuration, err := configv1alpha1.Load(read("config.yaml"), "config.yaml")
 	require.NoError(t, err)
+	return newScenario(t, read("cluster.yaml"), configuration, at)
+}
+
+// newScenario plans for a cluster dump.
+func newScenario(t *testing.T, dump []byte, configuration *configv1alpha1.AutoscalerConfiguration, at time.Time) *scenario {
+	t.Helper()
 	b := snapshot.NewBuilder()
-	require.NoError(t, b.Read(bytes.NewReader(read("cluster.yaml")), "cluster.yaml"))
+	require.NoError(t, b.Read(bytes.NewReader(dump), "cluster"))
 	snap, err := b.Build()
 	require.NoError(t, err)
-	s.written = parse(t, read("cluster.yaml"))
+	s := &scenario{at: at, configuration: configuration, written: parse(t, dump)}
 	s.decide(t, snap)
 	return s
 }
@@ -81,6 +92,7 @@ func (s *scenario) decide(t *testing.T, snap *snapshot.Snapshot) {
 	require.NoError(t, err)
 	s.groups, _ = nodegroups.Observe(groups, snap.Nodes(), s.at)
 	s.gangs, _ = gang.Pending(snap)
+	s.index()
 	session, err := scheduling.NewSession(scheduling.Input{Snapshot: snap, Groups: s.groups, Scoring: s.configuration.Scheduler.Scoring})
 	require.NoError(t, err)
 	registered := map[string]bool{}
@@ -94,7 +106,7 @@ func (s *scenario) decide(t *testing.T, snap *snapshot.Snapshot) {
 	}
 }
 
-// parse reads objects without touching them.
+// parse reads objects and lists of them without touching them.
 func parse(t *testing.T, text []byte) []*unstructured.Unstructured {
 	t.Helper()
 	var out []*unstructured.Unstructured
@@ -108,7 +120,14 @@ func parse(t *testing.T, text []byte) []*unstructured.Unstructured {
 		require.NoError(t, err)
 		o := &unstructured.Unstructured{}
 		require.NoError(t, o.UnmarshalJSON(document.Raw))
-		out = append(out, o)
+		if !o.IsList() {
+			out = append(out, o)
+			continue
+		}
+		require.NoError(t, o.EachListItem(func(item runtime.Object) error {
+			out = append(out, item.(*unstructured.Unstructured))
+			return nil
+		}))
 	}
 }
 
@@ -117,27 +136,27 @@ func (s *scenario) led() bool {
 	return s.configuration.Scheduler.Hints != configv1alpha1.HintsNone
 }
 
-// queue are the pods that wait, in the order in which the plan serves them.
-func (s *scenario) queue() []*corev1.Pod {
-	var out []*corev1.Pod
+// index fills what is looked up by pod.
+func (s *scenario) index() {
+	s.held, s.placed = map[string]bool{}, map[string]plan.Placement{}
 	for i := range s.gangs {
-		out = append(out, s.gangs[i].Pending...)
+		g := &s.gangs[i]
+		for _, p := range g.Pending {
+			s.queue = append(s.queue, p)
+			s.held[nameOf(p)] = g.Held != nil
+		}
 	}
-	return out
+	for _, p := range s.plan.Placements {
+		s.placed[p.Pod] = p
+	}
 }
+
+// nameOf is namespace/name, as plans write it.
+func nameOf(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }
 
 // nodeName is the API server's form of a name in a plan: h100/new-1 becomes h100-new-1.
 func nodeName(planned string) string {
 	return strings.ReplaceAll(planned, "/", "-")
-}
-
-// placed maps pods to their placements.
-func (s *scenario) placed() map[string]plan.Placement {
-	out := map[string]plan.Placement{}
-	for _, p := range s.plan.Placements {
-		out[p.Pod] = p
-	}
-	return out
 }
 
 // folders are the scenarios to try: ours, and those beside the repository where they are.

@@ -72,7 +72,7 @@ func (w *world) make(t *testing.T, kinds ...string) {
 			w.fresh(o)
 			switch kind {
 			case "Pod":
-				if !w.waits(o) {
+				if _, waits := w.held[nameOf(o)]; !waits {
 					w.made(w.create(t, o))
 				}
 			case "ResourceClaim":
@@ -271,11 +271,11 @@ func (w *world) gated(t *testing.T) {
 		if o.GetKind() == "Pod" {
 			o = o.DeepCopy()
 			w.fresh(o)
-			byName[o.GetNamespace()+"/"+o.GetName()] = o
+			byName[nameOf(o)] = o
 		}
 	}
-	for _, p := range w.queue() {
-		w.pending(t, byName[p.Namespace+"/"+p.Name])
+	for _, p := range w.queue {
+		w.pending(t, byName[nameOf(p)])
 	}
 }
 
@@ -295,7 +295,8 @@ func (w *world) pending(t *testing.T, o *unstructured.Unstructured) {
 	w.made(w.create(t, u))
 }
 
-// claim makes a claim; its allocation is the status, reserved for pods as they are here.
+// claim makes a claim; its allocation is the status, reserved for pods and PodGroups with
+// the UIDs that they have here.
 func (w *world) claim(t *testing.T, o *unstructured.Unstructured) {
 	t.Helper()
 	users, found, err := unstructured.NestedSlice(o.Object, "status", "reservedFor")
@@ -303,16 +304,10 @@ func (w *world) claim(t *testing.T, o *unstructured.Unstructured) {
 	if found {
 		for _, u := range users {
 			user := u.(map[string]any)
-			user["uid"] = w.uids[key("Pod", o.GetNamespace(), fmt.Sprint(user["name"]))]
+			kind := map[string]string{"pods": "Pod", "podgroups": "PodGroup"}[fmt.Sprint(user["resource"])]
+			user["uid"] = w.uids[key(kind, o.GetNamespace(), fmt.Sprint(user["name"]))]
 		}
 		require.NoError(t, unstructured.SetNestedSlice(o.Object, users, "status", "reservedFor"))
 	}
 	w.made(w.create(t, o))
-}
-
-// waits says whether an object is a pod that the plan sees as pending.
-func (w *world) waits(o *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(w.queue(), func(p *corev1.Pod) bool {
-		return p.Namespace == o.GetNamespace() && p.Name == o.GetName()
-	})
 }

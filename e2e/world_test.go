@@ -236,21 +236,28 @@ func arrive(n *corev1.Node, group *nodegroups.Status) {
 func (w *world) ordered(t *testing.T) {
 	t.Helper()
 	for _, n := range w.upcoming {
-		domains := map[string]string{}
-		for _, level := range w.groups[n.Group].Topology {
-			if value, ok := n.Labels[level.Key]; ok {
-				domains[level.Key] = value
-			}
-		}
-		w.node(t, w.groups[n.Group].Template.Node(nodeName(n.Name), domains))
+		w.fromTemplate(t, &w.groups[n.Group], n.Name, n.Labels)
 	}
 	for _, up := range w.plan.ScaleUps {
 		group := slices.IndexFunc(w.groups, func(g nodegroups.Status) bool { return g.Name == up.NodeGroup })
 		nodes := w.newNodes(up)
 		for _, name := range slices.Sorted(maps.Keys(nodes)) {
-			w.node(t, w.groups[group].Template.Node(nodeName(name), nodes[name]))
+			w.fromTemplate(t, &w.groups[group], name, nodes[name])
 		}
 	}
+}
+
+// fromTemplate makes a node of a group in the domains that the group promises; labels may
+// hold others, such as the host name that the plan gave the node.
+func (w *world) fromTemplate(t *testing.T, group *nodegroups.Status, name string, labels map[string]string) {
+	t.Helper()
+	domains := map[string]string{}
+	for _, level := range group.Topology {
+		if value, ok := labels[level.Key]; ok {
+			domains[level.Key] = value
+		}
+	}
+	w.node(t, group.Template.Node(nodeName(name), domains))
 }
 
 func (w *world) node(t *testing.T, n *corev1.Node) {

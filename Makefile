@@ -20,7 +20,7 @@ FUZZ_TIME   ?= 10s
 # the openb trace.
 SCENARIOS        ?= ../shared/scenarios
 OPENB            ?= ../shared/data/openb
-SCENARIO_NUMBERS := 01 02 03 04 05 06 07 08 09 10 11 12 13 14 18 19 22 23 24 26 27 28 29 30
+SCENARIO_NUMBERS := 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17 18 19 22 23 24 25 26 27 28 29 30
 SCENARIO_FOLDERS  = $(foreach n,$(SCENARIO_NUMBERS),$(wildcard $(SCENARIOS)/$(n)-*)) \
                     $(patsubst %/expect.json,%,$(wildcard plan/testdata/scenarios/*/expect.json))
 

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/util/retry"
 )
 
 // cluster is what tests do with the API server. It serves one scenario after the other.
@@ -66,11 +67,19 @@ func (c *cluster) create(t *testing.T, o *unstructured.Unstructured) *unstructur
 	require.NoError(t, err, name)
 	made, err := r.Create(t.Context(), o, metav1.CreateOptions{})
 	require.NoError(t, err, name)
-	if status, ok := o.Object["status"]; ok && o.GetKind() != "Node" {
+	status, ok := o.Object["status"]
+	if !ok || o.GetKind() == "Node" {
+		return made
+	}
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() error { // Controllers write statuses, too.
+		if made, err = r.Get(t.Context(), o.GetName(), metav1.GetOptions{}); err != nil {
+			return err
+		}
 		made.Object["status"] = status
 		made, err = r.UpdateStatus(t.Context(), made, metav1.UpdateOptions{})
-		require.NoError(t, err, "status of %s", name)
-	}
+		return err
+	})
+	require.NoError(t, err, "status of %s", name)
 	return made
 }
 

@@ -93,7 +93,9 @@ func (s *scenario) decide(t *testing.T, snap *snapshot.Snapshot) {
 	s.groups, _ = nodegroups.Observe(groups, snap.Nodes(), s.at)
 	s.gangs, _ = gang.Pending(snap)
 	s.index()
-	session, err := scheduling.NewSession(scheduling.Input{Snapshot: snap, Groups: s.groups, Scoring: s.configuration.Scheduler.Scoring})
+	session, err := scheduling.NewSession(scheduling.Input{
+		Snapshot: snap, Groups: s.groups, Scoring: s.configuration.Scheduler.Scoring, FeatureGates: s.configuration.Scheduler.FeatureGates,
+	})
 	require.NoError(t, err)
 	registered := map[string]bool{}
 	for _, n := range snap.Nodes() {

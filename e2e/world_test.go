@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,15 +29,24 @@ type world struct {
 	*cluster
 	*scenario
 	// uids of the objects that were made, by kind, namespace and name.
-	uids  map[string]string
-	nodes int
+	uids map[string]string
+	// arriving are the registered nodes that were on their way, with their groups.
+	arriving map[string]*nodegroups.Status
+	nodes    int
 }
 
 // build makes everything; pending pods stay gated. What refers to others by UID comes
 // after them.
 func (w *world) build(t *testing.T) {
 	t.Helper()
-	w.uids = map[string]string{}
+	w.uids, w.arriving = map[string]string{}, map[string]*nodegroups.Status{}
+	for g := range w.groups {
+		for _, o := range w.groups[g].Nodes {
+			if o.State == nodegroups.Upcoming {
+				w.arriving[o.Node.Name] = &w.groups[g]
+			}
+		}
+	}
 	w.namespaces(t)
 	w.priorities(t)
 	// Slices before their nodes, so that a node that the scheduler sees has its devices.
@@ -65,7 +75,7 @@ func (w *world) make(t *testing.T, kinds ...string) {
 	t.Helper()
 	for _, kind := range kinds {
 		for _, source := range w.written {
-			if source.GetKind() != kind {
+			if source.GetKind() != kind || w.outdated(source) {
 				continue
 			}
 			o := source.DeepCopy()
@@ -188,14 +198,6 @@ func (w *world) priorities(t *testing.T) {
 // the node life cycle gives them.
 func (w *world) registered(t *testing.T) {
 	t.Helper()
-	upcoming := map[string]int{}
-	for g := range w.groups {
-		for _, o := range w.groups[g].Nodes {
-			if o.State == nodegroups.Upcoming {
-				upcoming[o.Node.Name] = g
-			}
-		}
-	}
 	for _, source := range w.written {
 		if source.GetKind() != "Node" {
 			continue
@@ -204,8 +206,9 @@ func (w *world) registered(t *testing.T) {
 		w.fresh(o)
 		n := &corev1.Node{}
 		require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, n))
-		if g, ok := upcoming[n.Name]; ok {
-			arrive(n, &w.groups[g])
+		if group, ok := w.arriving[n.Name]; ok {
+			arrive(n, group)
+			w.devices(t, group, n.Name)
 		} else if nodegroups.Unready(n) {
 			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule})
 		}
@@ -257,7 +260,24 @@ func (w *world) fromTemplate(t *testing.T, group *nodegroups.Status, name string
 			domains[level.Key] = value
 		}
 	}
+	w.devices(t, group, nodeName(name))
 	w.node(t, group.Template.Node(nodeName(name), domains))
+}
+
+// devices makes the slices that a node of a group publishes. They come before the node.
+func (w *world) devices(t *testing.T, group *nodegroups.Status, node string) {
+	t.Helper()
+	for _, s := range group.Template.ResourceSlices(node) {
+		w.createTyped(t, s, resourcev1.SchemeGroupVersion.WithKind("ResourceSlice"))
+	}
+}
+
+// outdated says whether an object is a slice of a node that was on its way: it publishes
+// anew what its template promises.
+func (w *world) outdated(o *unstructured.Unstructured) bool {
+	node, _, _ := unstructured.NestedString(o.Object, "spec", "nodeName")
+	group, ok := w.arriving[node]
+	return ok && o.GetKind() == "ResourceSlice" && len(group.Template.Slices) > 0
 }
 
 func (w *world) node(t *testing.T, n *corev1.Node) {

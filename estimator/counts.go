@@ -194,6 +194,7 @@ func (e *estimator) problemOf(counts []int64) (kindsOf, error) {
 			pr.need = append(pr.need, n)
 		}
 	}
+	pr.devices = newDeviceRooms(e.s, pr.kinds)
 	if err := e.existingBins(&pr); err != nil {
 		return pr, err
 	}
@@ -202,7 +203,11 @@ func (e *estimator) problemOf(counts []int64) (kindsOf, error) {
 
 // existingBins adds the session's nodes that hold any pod, those alike as one sort.
 func (e *estimator) existingBins(pr *kindsOf) error {
-	index := map[string]int{}
+	type sort struct {
+		key  string
+		room scheduling.DeviceRoom
+	}
+	index := map[sort]int{}
 	var key []byte
 	for n := range e.s.Nodes {
 		node := &e.s.Nodes[n]
@@ -229,11 +234,12 @@ func (e *estimator) existingBins(pr *kindsOf) error {
 		for _, a := range allow {
 			key = append(key, map[bool]byte{true: 1}[a])
 		}
-		b, ok := index[string(key)]
+		room := node.Room()
+		b, ok := index[sort{string(key), room}]
 		if !ok {
 			b = len(pr.bins)
-			index[string(key)] = b
-			pr.bins = append(pr.bins, bin{free: slices.Clone(node.Free), allow: allow, existing: true, group: -1, unit: 1})
+			index[sort{string(key), room}] = b
+			pr.bins = append(pr.bins, bin{free: slices.Clone(node.Free), allow: allow, existing: true, group: -1, unit: 1, room: room})
 		}
 		pr.bins[b].most++
 		pr.bins[b].nodes = append(pr.bins[b].nodes, n)
@@ -267,7 +273,7 @@ func (e *estimator) newBins(pr *kindsOf) error {
 		groups = append(groups, g)
 		pr.bins = append(pr.bins, bin{
 			free: slices.Clone(e.s.TemplateFree(g)), allow: allow, most: e.room(g),
-			cost: e.weight[g], tie: e.tie(g), group: g, unit: e.s.Groups[g].Unit,
+			cost: e.weight[g], tie: e.tie(g), group: g, unit: e.s.Groups[g].Unit, room: e.s.TemplateRoom(g),
 		})
 	}
 	e.addLimits(pr.problem, groups)

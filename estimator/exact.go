@@ -3,6 +3,8 @@ package estimator
 import (
 	"encoding/binary"
 	"slices"
+
+	"tidegate.io/autoscaler/scheduling"
 )
 
 // Sizes up to which every combination of maximal fillings is searched.
@@ -181,10 +183,10 @@ func (s *search) fill(bin, first int) {
 			kinds = append(kinds, k)
 		}
 	}
-	var choose func(pos int)
-	choose = func(pos int) {
+	var choose func(pos int, room scheduling.DeviceRoom)
+	choose = func(pos int, room scheduling.DeviceRoom) {
 		if pos == len(kinds) {
-			if !s.maximal(kinds, take, free) {
+			if !s.maximal(kinds, take, free, room) {
 				return
 			}
 			s.enter(bin, take)
@@ -195,10 +197,20 @@ func (s *search) fill(bin, first int) {
 		if pos == 0 {
 			least = 1
 		}
-		for n := min(times(free, s.pr.req[k]), s.need[k]); n >= least; n-- {
+		most := min(times(free, s.pr.req[k]), s.need[k])
+		var rooms []scheduling.DeviceRoom
+		if s.pr.devices != nil && s.pr.devices.asks[k] {
+			rooms = s.pr.devices.chain(k, room, most)
+			most = int64(len(rooms) - 1)
+		}
+		for n := most; n >= least; n-- {
 			shift(free, s.pr.req[k], -n)
 			take[k] = n
-			choose(pos + 1)
+			left := room
+			if rooms != nil {
+				left = rooms[n]
+			}
+			choose(pos+1, left)
 			take[k] = 0
 			shift(free, s.pr.req[k], n)
 			if s.states > s.w.budget.Exact {
@@ -206,13 +218,15 @@ func (s *search) fill(bin, first int) {
 			}
 		}
 	}
-	choose(0)
+	choose(0, b.room)
 }
 
-func (s *search) maximal(kinds []int, take, free []int64) bool {
+func (s *search) maximal(kinds []int, take, free []int64, room scheduling.DeviceRoom) bool {
 	for _, k := range kinds {
 		if s.need[k] > take[k] && holds(free, s.pr.req[k]) {
-			return false
+			if _, n := s.pr.devices.take(k, room, 1); n > 0 {
+				return false
+			}
 		}
 	}
 	return true

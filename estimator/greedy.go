@@ -16,10 +16,10 @@ func (w *packer) greedy(pr *problem, value []float64) *packing {
 // filling has the most value for its cost, until nothing more fits.
 func (w *packer) greedyInto(pr *problem, value []float64, out *packing, left *remains) {
 	value = positive(pr, value)
-	sack := &knapsack{req: pr.req, value: value, limit: out.left, budget: w.budget.Patterns}
+	sack := &knapsack{req: pr.req, value: value, limit: out.left, budget: w.budget.Patterns, devices: pr.devices}
 	for b := range pr.bins {
 		for pr.bins[b].existing && left.room(pr, b) > 0 {
-			take, v, _ := sack.fill(pr.bins[b].free, pr.bins[b].allow)
+			take, v, _ := sack.fillBin(&pr.bins[b])
 			if v <= 0 || !left.take(pr, out, fillOf{b, take}, left.room(pr, b)) {
 				break
 			}
@@ -32,7 +32,7 @@ func (w *packer) greedyInto(pr *problem, value []float64, out *packing, left *re
 			if pr.bins[b].existing || left.room(pr, b) <= 0 {
 				continue
 			}
-			take, v, complete := sack.fill(pr.bins[b].free, pr.bins[b].allow)
+			take, v, complete := sack.fillBin(&pr.bins[b])
 			w.stats.Options++
 			w.stats.Truncated = w.stats.Truncated || !complete
 			if ratio := v / perNode(pr, out, left, fillOf{b, take}, guide[b]); ratio > bestRatio+tolerance {
@@ -102,7 +102,7 @@ func positive(pr *problem, value []float64) []float64 {
 // worth most.
 func (w *packer) fillExisting(pr *problem, value []float64, out *packing) {
 	left := newRemains(pr)
-	sack := &knapsack{req: pr.req, value: positive(pr, value), limit: out.left, budget: w.budget.Patterns}
+	sack := &knapsack{req: pr.req, value: positive(pr, value), limit: out.left, budget: w.budget.Patterns, devices: pr.devices}
 	var order []int
 	for b := range pr.bins {
 		if pr.bins[b].existing {
@@ -112,7 +112,7 @@ func (w *packer) fillExisting(pr *problem, value []float64, out *packing) {
 	slices.SortStableFunc(order, func(a, b int) int { return slices.Compare(reversed(pr.bins[a].free), reversed(pr.bins[b].free)) })
 	for _, b := range order {
 		for left.room(pr, b) > 0 {
-			take, v, _ := sack.fill(pr.bins[b].free, pr.bins[b].allow)
+			take, v, _ := sack.fillBin(&pr.bins[b])
 			w.stats.Options++
 			if v <= 0 || !left.take(pr, out, fillOf{b, take}, left.room(pr, b)) {
 				break
@@ -184,7 +184,8 @@ func (pr *problem) carries(bin int, take []int64) bool {
 		}
 		shift(free, pr.req[k], -n)
 	}
-	return true
+	_, got := pr.walk(bin, take)
+	return slices.Equal(got, take)
 }
 
 // empty tries, the dearest new nodes first, to move everything of one node into the room
@@ -243,12 +244,14 @@ func (pr *problem) fitInto(u use, moved []int64) []int64 {
 	for k, n := range u.take {
 		shift(free, pr.req[k], -n)
 	}
+	room, _ := pr.walk(u.bin, u.take)
 	var take []int64
 	for k, n := range moved {
 		if n == 0 || !b.allow[k] {
 			continue
 		}
-		if t := min(times(free, pr.req[k]), n); t > 0 {
+		t := min(times(free, pr.req[k]), n)
+		if room, t = pr.devices.take(k, room, t); t > 0 {
 			if take == nil {
 				take = slices.Clone(u.take)
 			}

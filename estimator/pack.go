@@ -69,7 +69,7 @@ func (pr *problem) kinds() int {
 // packAfterFilling fills existing nodes with what would be dearest to buy for, then packs
 // the rest on new nodes.
 func (w *packer) packAfterFilling(pr *problem) *packing {
-	fresh := &problem{req: pr.req, need: pr.need, limits: pr.limits}
+	fresh := &problem{req: pr.req, need: pr.need, limits: pr.limits, devices: pr.devices}
 	var at []int // index in pr of each bin of fresh
 	for i := range pr.bins {
 		if !pr.bins[i].existing {
@@ -81,7 +81,7 @@ func (w *packer) packAfterFilling(pr *problem) *packing {
 	m.generate(w)
 	filled := &packing{left: slices.Clone(pr.need)}
 	w.fillExisting(pr, m.values(), filled)
-	rest := &problem{req: pr.req, need: filled.left, bins: fresh.bins, limits: pr.limits}
+	rest := &problem{req: pr.req, need: filled.left, bins: fresh.bins, limits: pr.limits, devices: pr.devices}
 	out := w.pack(rest)
 	for _, u := range out.uses {
 		filled.uses = append(filled.uses, use{bin: at[u.bin], take: u.take, count: u.count})
@@ -96,7 +96,7 @@ func (w *packer) better(pr *problem, best, candidate *packing) *packing {
 		return best
 	}
 	w.stats.Options++
-	candidate = w.improve(pr, candidate)
+	candidate = pr.allocated(w.improve(pr, candidate))
 	if !pr.within(candidate) {
 		candidate = w.trim(pr, candidate)
 	}
@@ -254,7 +254,7 @@ func (m *master) binDual(bin int) float64 {
 // that cannot hold enough value, by the bound, is not searched at all.
 func (m *master) generate(w *packer) {
 	m.start()
-	sack := &knapsack{req: m.pr.req, limit: m.pr.need, budget: m.budget.Patterns / 16}
+	sack := &knapsack{req: m.pr.req, limit: m.pr.need, budget: m.budget.Patterns / 16, devices: m.pr.devices}
 	for range m.budget.Rounds {
 		m.lp.solve(m.budget.Pivots)
 		sack.value = m.values()
@@ -278,7 +278,7 @@ func (m *master) price(w *packer, sack *knapsack) (added, cut bool) {
 			continue
 		}
 		sack.enough = m.guide[b] + m.binDual(b) + 1e-7
-		take, v, complete := sack.fill(m.pr.bins[b].free, m.pr.bins[b].allow)
+		take, v, complete := sack.fillBin(&m.pr.bins[b])
 		w.stats.Options++
 		cut = cut || !complete
 		if v > sack.enough && m.add(b, take) {
@@ -308,11 +308,12 @@ func (m *master) start() {
 // filling fills an empty bin with kind first, then with the others in order.
 func (pr *problem) filling(bin, first int, need []int64) []int64 {
 	b := &pr.bins[bin]
-	free := slices.Clone(b.free)
+	free, room := slices.Clone(b.free), b.room
 	take := make([]int64, len(need))
 	put := func(k int) {
 		if need[k] > take[k] && b.allow[k] {
 			n := min(times(free, pr.req[k]), need[k]-take[k])
+			room, n = pr.devices.take(k, room, n)
 			shift(free, pr.req[k], -n)
 			take[k] += n
 		}
@@ -346,7 +347,7 @@ func (w *packer) dive(pr *problem, m *master) *packing {
 
 // again is the linear program of what is left, with the same fillings.
 func (m *master) again(need []int64, left *remains) *master {
-	pr := &problem{req: m.pr.req, need: need, bins: slices.Clone(m.pr.bins), limits: slices.Clone(m.pr.limits)}
+	pr := &problem{req: m.pr.req, need: need, bins: slices.Clone(m.pr.bins), limits: slices.Clone(m.pr.limits), devices: m.pr.devices}
 	for b := range pr.bins {
 		pr.bins[b].most = left.bins[b]
 	}
@@ -455,6 +456,9 @@ func (r *remains) take(pr *problem, out *packing, f fillOf, n int64) bool {
 			return did
 		}
 		pr.complete(f.bin, take, out.left, repeat)
+		if !slices.ContainsFunc(take, func(n int64) bool { return n > 0 }) {
+			return did
+		}
 		r.use(pr, f.bin, repeat)
 		for k, t := range take {
 			out.left[k] -= t * repeat
@@ -484,12 +488,15 @@ func (r *remains) use(pr *problem, bin int, n int64) {
 func (pr *problem) complete(bin int, take, need []int64, repeat int64) {
 	b := &pr.bins[bin]
 	free := slices.Clone(b.free)
+	room, got := pr.walk(bin, take)
+	copy(take, got)
 	for k, n := range take {
 		shift(free, pr.req[k], -n)
 	}
 	for k := range take {
 		if spare := need[k]/repeat - take[k]; spare > 0 && b.allow[k] {
 			n := min(times(free, pr.req[k]), spare)
+			room, n = pr.devices.take(k, room, n)
 			shift(free, pr.req[k], -n)
 			take[k] += n
 		}

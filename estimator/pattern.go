@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"tidegate.io/autoscaler/scheduling"
 )
 
 // knapsack finds the most valuable filling of one bin: how many pods of each kind to
@@ -17,6 +19,9 @@ type knapsack struct {
 	budget int
 	// enough: a filling of no more value than this is of no use.
 	enough float64
+	// devices are given from room; nil where no pod asks for any.
+	devices *deviceRooms
+	room    scheduling.DeviceRoom
 
 	order []int     // kinds by value for the room they take, best first
 	price []float64 // by dimension
@@ -25,7 +30,17 @@ type knapsack struct {
 	best  []int64
 	bestV float64
 	steps int
+	asked int // searches of the allocator before this filling
 	cut   bool
+}
+
+// searchSteps is how many steps of the search one question to the allocator counts for.
+const searchSteps = 16
+
+// fillBin is fill for a bin with its devices.
+func (k *knapsack) fillBin(b *bin) ([]int64, float64, bool) {
+	k.room = b.room
+	return k.fill(b.free, b.allow)
 }
 
 // fill returns the best filling found, its value, and whether the search was complete.
@@ -54,13 +69,13 @@ func (k *knapsack) fill(capacity []int64, allow []bool) ([]int64, float64, bool)
 	})
 	k.free = slices.Clone(capacity)
 	k.take = make([]int64, len(k.value))
-	k.steps, k.cut = 0, false
+	k.steps, k.cut, k.asked = 0, false, k.devices.searches()
 	if len(k.order) > manyKinds {
 		k.greedyFrom(k.order[0], 0)
 		return k.best, k.bestV, false
 	}
 	k.greedyEach()
-	k.search(0, 0)
+	k.search(0, 0, k.room)
 	return k.best, k.bestV, !k.cut
 }
 
@@ -127,9 +142,10 @@ func (k *knapsack) greedyEach() {
 }
 
 func (k *knapsack) greedyFrom(first int, n int64) {
-	free, take := slices.Clone(k.free), make([]int64, len(k.take))
+	free, take, room := slices.Clone(k.free), make([]int64, len(k.take)), k.room
 	var v float64
 	put := func(i int, n int64) {
+		room, n = k.devices.take(i, room, n)
 		shift(free, k.req[i], -n)
 		take[i] += n
 		v += float64(float64(n) * k.value[i])
@@ -145,7 +161,7 @@ func (k *knapsack) greedyFrom(first int, n int64) {
 	}
 }
 
-func (k *knapsack) search(pos int, value float64) {
+func (k *knapsack) search(pos int, value float64, room scheduling.DeviceRoom) {
 	if value > k.bestV+tolerance {
 		k.bestV = value
 		copy(k.best, k.take)
@@ -154,7 +170,7 @@ func (k *knapsack) search(pos int, value float64) {
 		return
 	}
 	k.steps++
-	if k.steps > k.budget {
+	if k.steps+searchSteps*(k.devices.searches()-k.asked) > k.budget {
 		k.cut = true
 		return
 	}
@@ -163,10 +179,19 @@ func (k *knapsack) search(pos int, value float64) {
 	}
 	i := k.order[pos]
 	most := min(times(k.free, k.req[i]), k.limit[i])
+	var rooms []scheduling.DeviceRoom
+	if k.devices != nil && k.devices.asks[i] {
+		rooms = k.devices.chain(i, room, most)
+		most = int64(len(rooms) - 1)
+	}
 	for n := most; n >= 0; n-- {
 		shift(k.free, k.req[i], -n)
 		k.take[i] = n
-		k.search(pos+1, value+float64(float64(n)*k.value[i]))
+		left := room
+		if rooms != nil {
+			left = rooms[n]
+		}
+		k.search(pos+1, value+float64(float64(n)*k.value[i]), left)
 		k.take[i] = 0
 		shift(k.free, k.req[i], n)
 		if k.cut {

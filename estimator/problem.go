@@ -1,6 +1,10 @@
 package estimator
 
-import "slices"
+import (
+	"slices"
+
+	"tidegate.io/autoscaler/scheduling"
+)
 
 // problem is the packing of pods by kind into bins: existing nodes, which cost nothing,
 // and new nodes of groups.
@@ -10,6 +14,8 @@ type problem struct {
 	bins []bin
 	// limits that several bins share, beside each bin's own maximum.
 	limits []limit
+	// devices is nil where no pod asks for any.
+	devices *deviceRooms
 }
 
 // bin is one sort of node: existing nodes with the same free room, or new nodes of one
@@ -27,6 +33,7 @@ type bin struct {
 	labels   map[string]string // topology domains that new nodes join
 	unit     int64
 	weigh    []int64 // by limit: how much one node uses of it
+	room     scheduling.DeviceRoom
 }
 
 // limit is a bound that is never passed, not even together.

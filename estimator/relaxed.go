@@ -58,11 +58,7 @@ func (e *estimator) placedCounts() []int64 {
 func (e *estimator) emptiedBins(pr *problem, kinds []int) error {
 	index := map[string]int{}
 	for n := range e.s.Nodes[:e.fixed] {
-		node := &e.s.Nodes[n]
-		free := slices.Clone(node.Free)
-		for _, p := range node.Placed {
-			shift(free, e.s.Kinds[p.Kind].Request, 1)
-		}
+		free := []int64(e.s.FreeBefore(n))
 		allow := make([]bool, len(kinds))
 		key := make([]byte, 0, 64)
 		for i, k := range kinds {

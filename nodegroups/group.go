@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -74,6 +75,11 @@ type Template struct {
 	Taints []corev1.Taint
 	// Allocatable is what pods and DaemonSets may use.
 	Allocatable corev1.ResourceList
+	// Slices are what the node publishes of a group that offers devices by ResourceSlices:
+	// node-local, complete, without the node's name. Empty: nothing is known, or none.
+	Slices []resourcev1.ResourceSliceSpec
+	// SliceSource says where Slices come from; "" for nowhere.
+	SliceSource string
 	// Sources say where each part comes from, for people.
 	Sources []string
 	// declared are the resources that the configuration states itself; nothing learnt
@@ -231,6 +237,9 @@ func (g *Group) fillTemplate(c *configv1alpha1.NodeGroup, m *catalog.Machine, pa
 		if !slices.Contains(g.StartupTaints, taint.Key) {
 			t.Taints = append(t.Taints, taint)
 		}
+	}
+	if len(c.ResourceSlices) > 0 && g.Devices == configv1alpha1.DevicesDRA {
+		t.Slices, t.SliceSource = completeSlices(c.ResourceSlices), "configuration"
 	}
 	g.Template = t
 	return g.share(replicas, path)

@@ -77,7 +77,8 @@ func (d *decision) estimate() error {
 	var err error
 	d.session, err = scheduling.NewSession(scheduling.Input{
 		Snapshot: d.snap, Groups: d.groups, Gangs: d.gangs, Scoring: d.configuration.Scheduler.Scoring,
-		Plugins: d.options.Plugins, Scores: d.scored(),
+		FeatureGates: d.configuration.Scheduler.FeatureGates,
+		Plugins:      d.options.Plugins, Scores: d.scored(),
 	})
 	if err != nil {
 		return err

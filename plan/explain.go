@@ -162,6 +162,7 @@ func (d *decision) explainUnit(x *Explanation, unit int, pod *scheduling.Pod) er
 	}
 	if fresh.session, err = scheduling.NewSession(scheduling.Input{
 		Snapshot: d.snap, Groups: fresh.groups, Gangs: fresh.gangs, Scoring: d.configuration.Scheduler.Scoring,
+		FeatureGates: d.configuration.Scheduler.FeatureGates,
 	}); err != nil {
 		return err
 	}

@@ -77,10 +77,18 @@ type Placement struct {
 
 // Device is a device that a claim of the pod gets.
 type Device struct {
-	Claim  string `json:"claim"`
-	Driver string `json:"driver"`
-	Pool   string `json:"pool"`
-	Device string `json:"device"`
+	// Claim is the pod's name for it (spec.resourceClaims); "" for an extended resource that
+	// a DeviceClass serves.
+	Claim string `json:"claim"`
+	// Request of the claim; request/alternative where it is a prioritized list.
+	Request string `json:"request"`
+	Driver  string `json:"driver"`
+	Pool    string `json:"pool"`
+	Device  string `json:"device"`
+	// Capacity is what is consumed of a device that several claims may have.
+	Capacity map[string]string `json:"capacity,omitempty"`
+	// Shared: other claims may have the device, too, or other pods the claim.
+	Shared bool `json:"shared,omitempty"`
 }
 
 // Waiting is a gang that is not to be placed now.

@@ -70,9 +70,14 @@ func (d *decision) placements() []Placement {
 		total += len(d.session.Nodes[n].Placed)
 	}
 	where := make(map[*corev1.Pod]int, total)
+	devices := map[*corev1.Pod][]scheduling.Device{}
 	for n := range d.session.Nodes {
-		for _, p := range d.session.Nodes[n].Placed {
+		given := d.session.Devices(n)
+		for i, p := range d.session.Nodes[n].Placed {
 			where[p.Pod] = n
+			if given != nil && len(given[i]) > 0 {
+				devices[p.Pod] = given[i]
+			}
 		}
 	}
 	out := make([]Placement, 0, total)
@@ -80,9 +85,26 @@ func (d *decision) placements() []Placement {
 		u := &d.session.Units[i]
 		for _, p := range u.Pods {
 			if n, ok := where[p.Pod]; ok {
-				out = append(out, d.placement(p.Namespace+"/"+p.Name, u, &d.session.Nodes[n]))
+				x := d.placement(p.Namespace+"/"+p.Name, u, &d.session.Nodes[n])
+				x.Devices = devicesOf(devices[p.Pod])
+				out = append(out, x)
 			}
 		}
+	}
+	return out
+}
+
+func devicesOf(given []scheduling.Device) []Device {
+	var out []Device
+	for _, g := range given {
+		x := Device{Claim: g.Claim, Request: g.Request, Driver: g.Driver, Pool: g.Pool, Device: g.Device, Shared: g.Shared}
+		for name, q := range g.Consumed {
+			if x.Capacity == nil {
+				x.Capacity = map[string]string{}
+			}
+			x.Capacity[string(name)] = q.String()
+		}
+		out = append(out, x)
 	}
 	return out
 }

@@ -84,11 +84,16 @@ func (s *Session) newTemplate(g *nodegroups.Status, all []daemon) (template, err
 		return t, err
 	}
 	offers := kubesched.Allocatable(t.object)
-	t.free = s.dims.vector(offers)
+	t.free = s.offered(offers)
 	t.offer, t.accelerators = s.offerOf(t.free), offersAccelerators(offers) || g.AcceleratorCount > 0
+	if s.devices != nil {
+		t.room, _ = s.devices.room(t.object, s.devices.promised(g, t.object.Name), offers)
+	}
 	for _, p := range t.daemons {
 		t.free.sub(s.dims.vector(kubesched.Usage(p)), 1)
+		s.occupy(&t.room, p, t.object)
 	}
+	s.showDevices(t.free, t.room)
 	return t, nil
 }
 

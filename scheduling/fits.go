@@ -40,11 +40,14 @@ func (s *Session) breaks(kind int, err error) error {
 func (s *Session) isBroken(kind int) bool { return s.broken[kind] != nil }
 
 func (s *Session) fits(p Pod, node int) (bool, error) {
-	if s.isBroken(p.Kind) || s.Kinds[p.Kind].Claims || s.Nodes[node].closed {
+	if s.isBroken(p.Kind) || s.Nodes[node].closed {
 		return false, nil
 	}
 	if s.plugins {
-		return s.fitsPlugins(p, node)
+		if ok, err := s.fitsPlugins(p, node); err != nil || !ok {
+			return false, err
+		}
+		return s.devicesFit(p, node)
 	}
 	n := &s.Nodes[node]
 	kind := &s.Kinds[p.Kind]
@@ -52,10 +55,13 @@ func (s *Session) fits(p Pod, node int) (bool, error) {
 		return false, nil
 	}
 	ok, err := s.allowed(p.Kind, n.shape)
-	if err != nil || !ok || !kind.Dynamic {
-		return ok, err
+	if err == nil && ok && kind.plugins {
+		ok, err = s.fitsPlugins(p, node)
 	}
-	return s.fitsPlugins(p, node)
+	if err != nil || !ok {
+		return false, err
+	}
+	return s.devicesFit(p, node)
 }
 
 // Allowed says whether the node's labels and taints let the kind in, whatever runs there.
@@ -67,9 +73,6 @@ func (s *Session) Allowed(kind, node int) (bool, error) {
 }
 
 func (s *Session) allowed(kind, shape int) (bool, error) {
-	if s.Kinds[kind].Claims {
-		return false, nil
-	}
 	r, err := s.staticRefusals(kind, shape)
 	return len(r) == 0 && s.broken[kind] == nil, err
 }
@@ -123,8 +126,8 @@ func (s *Session) begin(p Pod) (begun, error) {
 // KeptOff says why no existing node lets the kind in, whatever is free there; none when
 // one does, or where there are no nodes.
 func (s *Session) KeptOff(kind int) ([]v1alpha1.Reason, error) {
-	if s.Kinds[kind].Claims {
-		return []v1alpha1.Reason{{Code: v1alpha1.DevicesUnavailable, Text: noDevices}}, nil
+	if p := s.Kinds[kind].problem; p != "" {
+		return []v1alpha1.Reason{{Code: v1alpha1.DevicesUnavailable, Text: p}}, nil
 	}
 	var out []v1alpha1.Reason
 	seen := map[int]bool{}
@@ -149,16 +152,19 @@ func (s *Session) KeptOff(kind int) ([]v1alpha1.Reason, error) {
 	return out, nil
 }
 
-const noDevices = "the pod uses ResourceClaims, which are not simulated"
-
 // TemplateHolds says whether an empty new node of the group holds a pod of the kind, as
-// far as labels, taints and resources go.
+// far as labels, taints, resources and devices go.
 func (s *Session) TemplateHolds(kind, group int) (bool, error) {
 	t := &s.templates[group]
 	if !t.free.Holds(s.Kinds[kind].Request) {
 		return false, nil
 	}
-	return s.allowed(kind, t.shape)
+	ok, err := s.allowed(kind, t.shape)
+	if err != nil || !ok || !s.Kinds[kind].asksDevices() {
+		return ok, err
+	}
+	g, problem := s.allocate(kind, s.templatePlace(group))
+	return problem == "" && g.outcome.Fits, nil
 }
 
 // TemplateFree is what an empty new node of the group offers. Callers must not change it.
@@ -173,8 +179,8 @@ func (s *Session) Refusals(kind, group int) ([]v1alpha1.Reason, error) {
 		return []v1alpha1.Reason{{Code: v1alpha1.InvalidPod, Object: name, Text: fmt.Sprintf("%s: %v", b.Plugin, b.Err)}}, nil
 	}
 	var out []v1alpha1.Reason
-	if s.Kinds[kind].Claims {
-		out = append(out, v1alpha1.Reason{Code: v1alpha1.DevicesUnavailable, Object: name, Text: noDevices})
+	if text := s.whyNoDevices(kind, group); text != "" {
+		out = append(out, v1alpha1.Reason{Code: v1alpha1.DevicesUnavailable, Object: name, Text: text})
 	}
 	out = append(out, s.shortOf(kind, group)...)
 	static, err := s.staticRefusals(kind, t.shape)
@@ -184,7 +190,7 @@ func (s *Session) Refusals(kind, group int) ([]v1alpha1.Reason, error) {
 	for _, r := range static {
 		out = append(out, v1alpha1.Reason{Code: codeOf(r.Plugin), Object: name, Text: s.describe(kind, t.object, r)})
 	}
-	if !s.Kinds[kind].Dynamic || len(out) > 0 {
+	if !s.Kinds[kind].plugins || len(out) > 0 {
 		return out, nil
 	}
 	dynamic, err := s.refusedOnFresh(kind, group)
@@ -198,7 +204,7 @@ func (s *Session) Refusals(kind, group int) ([]v1alpha1.Reason, error) {
 func (s *Session) shortOf(kind, group int) []v1alpha1.Reason {
 	var short []string
 	free := s.templates[group].free
-	for i, want := range s.Kinds[kind].Request {
+	for i, want := range s.Kinds[kind].Request[:len(s.dims)] {
 		if want > 0 && want > free[i] {
 			short = append(short, fmt.Sprintf("%s: wants %s, a new node offers %s", s.dims[i], amount(s.dims[i], want, true), amount(s.dims[i], max(free[i], 0), false)))
 		}
@@ -317,7 +323,7 @@ func amount(name corev1.ResourceName, n int64, up bool) string {
 // nvidia.com/gpu".
 func (s *Session) Asks(kind int) string {
 	var out []string
-	for i, n := range s.Kinds[kind].Request {
+	for i, n := range s.Kinds[kind].Request[:len(s.dims)] {
 		if n > 0 && i != Pods {
 			out = append(out, amount(s.dims[i], n, true)+" "+string(s.dims[i]))
 		}

@@ -24,10 +24,17 @@ type Kind struct {
 	Request Vector
 	// AsksAccelerator: the pod requests an accelerator resource or a device claim.
 	AsksAccelerator bool
-	// Claims: the pod uses ResourceClaims. No device is simulated, so that it fits nowhere.
-	Claims bool
-	// Dynamic: whether it fits depends on the pods that run on this or other nodes.
+	// Dynamic: whether it fits depends on the pods that run on this or other nodes, by
+	// more than what room they leave on this one.
 	Dynamic bool
+	// plugins: what it looks at of other pods is ports, labels or volumes, which the
+	// scheduler plugins know; else it is claims or devices that several nodes see.
+	plugins bool
+	// uses are its claims; backed are extended resources that device classes serve;
+	// problem, where not "", is why its claims cannot be met anywhere.
+	uses    []claimUse
+	backed  []corev1.ResourceName
+	problem string
 	// seesPods: other pods' labels matter to it, or its own to them.
 	seesPods bool
 }
@@ -42,6 +49,8 @@ type kinds struct {
 	// accelerators are resource names that groups declare, beside the well-known ones.
 	accelerators map[corev1.ResourceName]bool
 	buf          bytes.Buffer
+	claims       *claimReader
+	kube         *kubesched.Devices
 }
 
 // podSelectors are the label selectors through which pods see each other.
@@ -122,8 +131,8 @@ func (s *podSelectors) see(selector *metav1.LabelSelector) {
 	}
 }
 
-func newKinds(selectors podSelectors, groups []nodegroups.Status) *kinds {
-	k := &kinds{byKey: map[string]int{}, selectors: selectors, accelerators: map[corev1.ResourceName]bool{}}
+func newKinds(selectors podSelectors, groups []nodegroups.Status, claims *claimReader, kube *kubesched.Devices) *kinds {
+	k := &kinds{byKey: map[string]int{}, selectors: selectors, accelerators: map[corev1.ResourceName]bool{}, claims: claims, kube: kube}
 	for i := range groups {
 		for _, name := range groups[i].AcceleratorResources {
 			k.accelerators[name] = true
@@ -137,20 +146,28 @@ func newKinds(selectors podSelectors, groups []nodegroups.Status) *kinds {
 func (k *kinds) of(p *corev1.Pod) int {
 	k.buf.Reset()
 	k.writeRequests(p)
-	k.write(p)
+	claims := k.claims.read(p)
+	k.write(p, claims)
 	if i, ok := k.byKey[string(k.buf.Bytes())]; ok {
 		return i
 	}
 	request := kubesched.Requests(p)
 	i := len(k.list)
 	k.byKey[k.buf.String()] = i
-	kind := Kind{Pod: p, Claims: len(p.Spec.ResourceClaims) > 0}
-	kind.AsksAccelerator = kind.Claims
-	for name, n := range request {
-		kind.AsksAccelerator = kind.AsksAccelerator || n > 0 && (nodegroups.IsAccelerator(name) || k.accelerators[name])
+	kind := Kind{Pod: p, uses: claims.uses, problem: claims.problem, AsksAccelerator: len(p.Spec.ResourceClaims) > 0}
+	if len(kind.uses) > mostUses {
+		kind.problem = fmt.Sprintf("the pod has more than %d claims", mostUses)
 	}
+	for _, name := range slices.Sorted(maps.Keys(request)) {
+		if n := request[name]; n > 0 && k.kube.ClassFor(name) != nil {
+			kind.backed = append(kind.backed, name)
+		}
+		kind.AsksAccelerator = kind.AsksAccelerator || request[name] > 0 && (nodegroups.IsAccelerator(name) || k.accelerators[name])
+	}
+	kind.AsksAccelerator = kind.AsksAccelerator || len(kind.backed) > 0
 	kind.seesPods = usesPodTerms(p) || k.keptAway(p) || hasPodTerms(p) && !kubesched.Parses(p)
-	kind.Dynamic = kind.seesPods || len(hostPorts(p)) > 0 || usesVolumes(p)
+	kind.plugins = kind.seesPods || len(hostPorts(p)) > 0 || usesVolumes(p)
+	kind.Dynamic = kind.plugins || slices.ContainsFunc(kind.uses, func(u claimUse) bool { return u.shared != "" })
 	k.list = append(k.list, kind)
 	k.requests = append(k.requests, request)
 	return i
@@ -191,7 +208,7 @@ func (k *kinds) writeList(tag byte, list corev1.ResourceList) {
 }
 
 // write puts everything else that a filter or score plugin reads of the pod into the key.
-func (k *kinds) write(p *corev1.Pod) {
+func (k *kinds) write(p *corev1.Pod, claims podClaims) {
 	b := &k.buf
 	k.writeMap('s', p.Spec.NodeSelector, nil)
 	if p.Spec.NodeName != "" {
@@ -207,9 +224,11 @@ func (k *kinds) write(p *corev1.Pod) {
 		writeJSON(b, 'v', p.Spec.Volumes, false)
 		fmt.Fprintf(b, "|N%s/%s", p.Namespace, p.Name)
 	}
-	if len(p.Spec.ResourceClaims) > 0 {
-		writeJSON(b, 'r', p.Spec.ResourceClaims, false)
-		fmt.Fprintf(b, "|N%s/%s", p.Namespace, p.Name)
+	if claims.problem != "" {
+		fmt.Fprintf(b, "|!%s", claims.problem)
+	}
+	for _, u := range claims.uses {
+		fmt.Fprintf(b, "|r%d:%d%s", u.index, u.content, u.shared)
 	}
 	if k.selectors.any {
 		fmt.Fprintf(b, "|N%s", p.Namespace)

@@ -133,7 +133,7 @@ func (s *Session) addUnregistered() {
 func (s *Session) addTemplateNode(group int, name string, state State, domains map[string]string) int {
 	t := &s.templates[group]
 	n := Node{Name: name, Group: group, State: state, Accelerators: t.accelerators,
-		Free: slices.Clone(t.free), shape: t.shape, offer: t.offer}
+		Free: slices.Clone(t.free), shape: t.shape, offer: t.offer, room: t.room, start: t.room.state}
 	// The whole object is made only for those who look at it.
 	if s.mirrored || s.shapes.perNode || len(domains) > 0 {
 		n.object = s.Groups[group].Template.Node(name, domains)
@@ -185,13 +185,17 @@ func offersAccelerators(r kubesched.Resources) bool {
 
 func (s *Session) addNode(object *corev1.Node, group int, state State, pods []*corev1.Pod, isClosed bool) error {
 	offers := kubesched.Allocatable(object)
-	free := s.dims.vector(offers)
+	free := s.offered(offers)
 	offer := s.offerOf(free)
+	room, pools := s.roomOf(object, group, state, offers)
 	for _, p := range pods {
 		free.sub(s.dims.vector(kubesched.Usage(p)), 1)
+		s.occupy(&room, p, object)
 	}
+	s.showDevices(free, room)
 	s.Nodes = append(s.Nodes, Node{Name: object.Name, Group: group, State: state, Labels: object.Labels,
-		Accelerators: offersAccelerators(offers), Free: free, shape: s.shapes.of(object), offer: offer, closed: isClosed, object: object})
+		Accelerators: offersAccelerators(offers) || len(pools) > 0, Free: free, shape: s.shapes.of(object), offer: offer, closed: isClosed, object: object,
+		room: room, start: room.state, pools: pools})
 	s.Domains.Add(group, object.Labels)
 	if !s.mirrored {
 		return nil

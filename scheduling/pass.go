@@ -47,11 +47,17 @@ func (s *Session) Unbind(pods []Pod) error {
 func (s *Session) takeOff(chosen func(Pod) bool) error {
 	for n := range s.Nodes {
 		node := &s.Nodes[n]
-		stay := node.Placed[:0]
-		for _, p := range node.Placed {
+		stay, kept := node.Placed[:0], node.given[:0]
+		for i, p := range node.Placed {
 			if !chosen(p) {
 				stay = append(stay, p)
+				if s.devices != nil {
+					kept = append(kept, node.given[i])
+				}
 				continue
+			}
+			if s.devices != nil {
+				s.leave(p.Kind)
 			}
 			node.Free.sub(s.Kinds[p.Kind].Request, -1)
 			if s.mirrored {
@@ -61,8 +67,9 @@ func (s *Session) takeOff(chosen func(Pod) bool) error {
 			}
 		}
 		clear(node.Placed[len(stay):])
-		node.Placed = stay
+		node.Placed, node.given = stay, kept
 	}
+	s.recount()
 	s.journal = nil
 	s.touch()
 	return nil
@@ -302,6 +309,8 @@ func (s *Session) alike(n int) string {
 	node := &s.Nodes[n]
 	key := binary.AppendVarint(make([]byte, 0, 48), int64(node.shape))
 	key = binary.AppendVarint(key, int64(node.offer))
+	key = binary.AppendVarint(key, int64(node.room.state))
+	key = binary.AppendUvarint(key, node.room.plugin)
 	if node.closed {
 		key = append(key, 'c')
 	}
@@ -405,7 +414,7 @@ func (p *pass) intrude(u *Unit) error {
 	}
 	var free []Pod
 	for _, pod := range u.Pods {
-		if _, planned := p.plan[pod.Pod]; !planned && len(pod.Spec.SchedulingGates) == 0 && !p.s.Kinds[pod.Kind].Claims {
+		if _, planned := p.plan[pod.Pod]; !planned && len(pod.Spec.SchedulingGates) == 0 {
 			free = append(free, pod)
 		}
 	}

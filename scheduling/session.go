@@ -10,6 +10,7 @@ import (
 	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
 	"tidegate.io/autoscaler/nodegroups"
 	"tidegate.io/autoscaler/scheduling/gang"
+	"tidegate.io/autoscaler/scheduling/internal/devices"
 	"tidegate.io/autoscaler/scheduling/internal/kubesched"
 	"tidegate.io/autoscaler/scheduling/topology"
 	"tidegate.io/autoscaler/snapshot"
@@ -47,6 +48,11 @@ type Node struct {
 	offer  int  // equal for nodes with the same allocatable
 	closed bool // nothing more may be put here
 	object *corev1.Node
+
+	room  DeviceRoom
+	start devices.State // of the devices, before this session placed anything
+	pools devices.Names // nil: those of the group's template
+	given []given       // what each of Placed got, where any pod asks for devices
 }
 
 // Pod is a pending pod with its kind.
@@ -66,6 +72,8 @@ type Input struct {
 	Plugins bool
 	// Scores keeps the plugins' view of the cluster complete, so that Score works.
 	Scores bool
+	// FeatureGates are those of the scheduler that are not at the defaults of 1.37.
+	FeatureGates map[string]bool
 }
 
 // Session is one imagined cluster. It is not safe for concurrent use.
@@ -84,7 +92,9 @@ type Session struct {
 	kube      *kubesched.Cluster
 	mirrored  bool
 	plugins   bool
+	scores    bool
 	podTerms  bool // some pod has a term about other pods
+	devices   *simulation
 	offers    map[string]int
 	csi       []*storagev1.CSINode // by group: the volume limits of a new node
 	cycles    map[int]begun        // by kind
@@ -123,22 +133,30 @@ type template struct {
 	daemons []*corev1.Pod
 	// accelerators: the node offers some.
 	accelerators bool
+	room         DeviceRoom
 }
 
 type entry struct {
 	node int // bound there, or the node that was opened
 	open bool
+	// state and network are what was taken of devices before.
+	state, network devices.State
 }
 
 // NewSession reads the cluster. It costs one look at each pod and node.
 func NewSession(in Input) (*Session, error) {
-	s := &Session{Groups: in.Groups, static: map[pair][]kubesched.Refusal{}, broken: map[int]*kubesched.PodError{}, cycles: map[int]begun{}, offers: map[string]int{}, plugins: in.Plugins, opened: make([]int, len(in.Groups))}
+	s := &Session{Groups: in.Groups, static: map[pair][]kubesched.Refusal{}, broken: map[int]*kubesched.PodError{}, cycles: map[int]begun{}, offers: map[string]int{}, plugins: in.Plugins, scores: in.Scores, opened: make([]int, len(in.Groups))}
 	all := slices.Clone(in.Snapshot.Pods())
 	for _, d := range in.Snapshot.DaemonSets() {
 		all = append(all, daemonPod(d, "")) // new nodes bring them
 	}
 	selectors := readSelectors(all)
-	k := newKinds(selectors, in.Groups)
+	kube, err := kubesched.NewDevices(in.Snapshot.DeviceClasses(), in.FeatureGates)
+	if err != nil {
+		return nil, err
+	}
+	reader := newClaimReader(in.Snapshot, kube.WorkloadClaims())
+	k := newKinds(selectors, in.Groups, reader, kube)
 	s.podTerms = selectors.any
 	s.Units = readUnits(in.Gangs, k)
 	s.dims = newDimensions(k.requests)
@@ -146,7 +164,10 @@ func NewSession(in Input) (*Session, error) {
 	dynamic := in.Plugins || in.Scores
 	for i := range s.Kinds {
 		s.Kinds[i].Request = s.dims.vector(k.requests[i])
-		dynamic = dynamic || s.Kinds[i].Dynamic
+		dynamic = dynamic || s.Kinds[i].plugins
+	}
+	if slices.ContainsFunc(s.Kinds, func(k Kind) bool { return k.asksDevices() }) {
+		s.devices = newSimulation(in.Snapshot, kube, reader, in.Plugins)
 	}
 	s.mirrored = dynamic
 	s.Domains = newLedger(in.Groups)
@@ -192,10 +213,11 @@ func (s *Session) build(in Input) error {
 	if s.kube, err = kubesched.New(kubesched.Objects{
 		Namespaces: in.Snapshot.Namespaces(), PersistentVolumes: in.Snapshot.PersistentVolumes(),
 		PersistentVolumeClaims: in.Snapshot.PersistentVolumeClaims(), StorageClasses: in.Snapshot.StorageClasses(),
-		CSINodes: in.Snapshot.CSINodes(),
+		CSINodes: in.Snapshot.CSINodes(), Devices: s.kubeDevices(),
 	}, kubesched.Scoring(in.Scoring)); err != nil {
 		return err
 	}
+	s.prepareDevices(in.Snapshot)
 	daemons := in.Snapshot.DaemonSets()
 	for i := range s.Groups {
 		t, err := s.newTemplate(&s.Groups[i], daemons)
@@ -210,6 +232,9 @@ func (s *Session) build(in Input) error {
 	}
 	s.addUnregistered()
 	s.journal = nil
+	if s.devices != nil {
+		s.devices.base = s.devices.network
+	}
 	return nil
 }
 
@@ -231,9 +256,16 @@ func (s *Session) Bind(p Pod, node int) error {
 			return err
 		}
 	}
+	e := entry{node: node, state: n.room.state}
+	if s.devices != nil {
+		e.network = s.devices.network
+	}
 	n.Free.sub(s.Kinds[p.Kind].Request, 1)
+	if err := s.bindDevices(p, node); err != nil {
+		return err
+	}
 	n.Placed = append(n.Placed, p)
-	s.journal = append(s.journal, entry{node: node})
+	s.journal = append(s.journal, e)
 	s.tellCycles(p, n.Name)
 	return nil
 }
@@ -251,7 +283,7 @@ func (s *Session) tellCycles(p Pod, node string) {
 // bindPlugins lets pods that reserve volumes do so; for all others it is enough that the
 // plugins see them.
 func (s *Session) bindPlugins(p Pod, node string) error {
-	if !s.Kinds[p.Kind].Dynamic || !usesVolumes(p.Pod) {
+	if !usesVolumes(p.Pod) {
 		return s.kube.AddPod(p.Pod, node)
 	}
 	y, r, err := s.kube.Begin(p.Pod)
@@ -294,6 +326,12 @@ func (s *Session) Rollback(mark int) error {
 		p := n.Placed[len(n.Placed)-1]
 		n.Placed = n.Placed[:len(n.Placed)-1]
 		n.Free.sub(s.Kinds[p.Kind].Request, -1)
+		if s.devices != nil {
+			n.given = n.given[:len(n.given)-1]
+			n.room.state, s.devices.network = e.state, e.network
+			s.refree(e.node)
+			s.leave(p.Kind)
+		}
 		if s.mirrored {
 			if err := s.kube.RemovePod(p.Pod, n.Name); err != nil {
 				return err

@@ -25,6 +25,25 @@ func hintsAreKnown(c *AutoscalerConfiguration) []problem {
 	return oneOf(field.NewPath("scheduler", "hints"), c.Scheduler.Hints, HintsNominate, HintsNone)
 }
 
+// featureGateNames are the gates of the scheduler that may be set: those of DRA that are
+// not locked in 1.37, as far as they decide what is allocated.
+func featureGateNames() []string {
+	return []string{
+		"DRAConsumableCapacity", "DRADerivedAttributes", "DRADeviceBindingConditions", "DRADeviceCompatibilityGroups",
+		"DRADeviceTaintRules", "DRADeviceTaints", "DRAFractionalCapacityRange", "DRAListTypeAttributes",
+		"DRAPartitionableDevices", "DRAWorkloadResourceClaims",
+	}
+}
+
+func featureGatesAreKnown(c *AutoscalerConfiguration) []problem {
+	var problems []problem
+	at := field.NewPath("scheduler", "featureGates")
+	for _, name := range slices.Sorted(maps.Keys(c.Scheduler.FeatureGates)) {
+		problems = append(problems, oneOf(at.Key(name), name, featureGateNames()...)...)
+	}
+	return problems
+}
+
 // limitsAreCounts: a limit of 0 is allowed, it stops growth; a negative one is a mistake.
 func limitsAreCounts(c *AutoscalerConfiguration) []problem {
 	var problems []problem

@@ -97,6 +97,8 @@ type AutoscalerConfiguration struct {
 type Scheduler struct {
 	Scoring Scoring `json:"scoring,omitempty"`
 	Hints   Hints   `json:"hints,omitempty"`
+	// FeatureGates are the scheduler's DRA gates that are not at the defaults of Kubernetes 1.37.
+	FeatureGates map[string]bool `json:"featureGates,omitempty"`
 }
 
 // Limits bound the whole cluster, existing nodes counted. A nil or absent limit is none.

@@ -15,7 +15,7 @@ func configurationRules() []configurationRule {
 	return []configurationRule{
 		objectiveIsKnown,
 		scoringIsKnown,
-		hintsAreKnown,
+		hintsAreKnown, featureGatesAreKnown,
 		limitsAreCounts,
 		namesAreUnique,
 	}

@@ -86,6 +86,9 @@ func New(objects Objects, scoring Scoring) (*Cluster, error) {
 		c.csi[n.Name] = n
 	}
 	h := &handle{nodes: c.nodes, factory: factory, csi: c.csi}
+	if objects.Devices != nil {
+		h.resolver = objects.Devices.resolver
+	}
 	return c, c.build(h, scoring)
 }
 

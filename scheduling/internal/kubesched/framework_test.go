@@ -70,7 +70,7 @@ func newScheduler(ctx context.Context, t *testing.T, c *drawn.Cluster, bound []*
 		frameworkruntime.WithClientSet(client),
 		frameworkruntime.WithInformerFactory(factory),
 		frameworkruntime.WithSnapshotSharedLister(snap),
-		frameworkruntime.WithSharedDRAManager(noDevices{}),
+		frameworkruntime.WithSharedDRAManager(classesOnly{}),
 		frameworkruntime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),
 	)
 	require.NoError(t, err)

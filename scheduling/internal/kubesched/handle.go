@@ -4,10 +4,10 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache"
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
@@ -18,11 +18,13 @@ type handle struct {
 	nodes   *nodeList
 	factory informers.SharedInformerFactory
 	csi     csiNodes
+	// resolver knows the device classes behind extended resources; nil for none.
+	resolver *extendedresourcecache.ExtendedResourceCache
 }
 
 func (h *handle) SnapshotSharedLister() fwk.SharedLister                 { return h.nodes }
 func (h *handle) SharedInformerFactory() informers.SharedInformerFactory { return h.factory }
-func (h *handle) SharedDRAManager() fwk.SharedDRAManager                 { return noDevices{} }
+func (h *handle) SharedDRAManager() fwk.SharedDRAManager                 { return classesOnly{resolver: h.resolver} }
 func (h *handle) SharedCSIManager() fwk.CSIManager                       { return h.csi }
 func (h *handle) ClientSet() kubernetes.Interface                        { return nil }
 func (h *handle) Parallelizer() fwk.Parallelizer                         { return inOrder{} }
@@ -41,10 +43,12 @@ func (inOrder) Until(ctx context.Context, pieces int, do workqueue.DoWorkPieceFu
 	}
 }
 
-// noDevices says that no extended resource is backed by a DeviceClass: devices of
-// plugin groups are counted as extended resources.
-type noDevices struct{ fwk.SharedDRAManager }
+// classesOnly says which extended resources are backed by a DeviceClass, so that
+// NodeResourcesFit leaves those to the allocation of devices, which is done beside the
+// plugins.
+type classesOnly struct {
+	fwk.SharedDRAManager
+	resolver *extendedresourcecache.ExtendedResourceCache // nil: none is
+}
 
-func (noDevices) DeviceClassResolver() fwk.DeviceClassResolver { return noDevices{} }
-
-func (noDevices) GetDeviceClass(corev1.ResourceName) *resourcev1.DeviceClass { return nil }
+func (c classesOnly) DeviceClassResolver() fwk.DeviceClassResolver { return c.resolver }

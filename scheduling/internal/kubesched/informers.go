@@ -19,6 +19,8 @@ type Objects struct {
 	PersistentVolumeClaims []*corev1.PersistentVolumeClaim
 	StorageClasses         []*storagev1.StorageClass
 	CSINodes               []*storagev1.CSINode
+	// Devices knows the device classes behind extended resources; nil for none.
+	Devices *Devices
 }
 
 // fixedInformer is an informer over objects that never change: handlers are called at

@@ -23,10 +23,12 @@ import (
 // notExpressible are the scenarios that say nothing about a scheduler, and why.
 func notExpressible() map[string]string {
 	return map[string]string{
-		"20-off-peak-waits":     "the policy is the autoscaler's own; no scheduler knows it",
-		"21-off-peak-starts":    "the policy is the autoscaler's own; no scheduler knows it",
-		"22-bad-configuration":  "there is no plan",
-		"dra-capacity-gate-off": "the scheduler here has the feature",
+		"20-off-peak-waits":             "the policy is the autoscaler's own; no scheduler knows it",
+		"21-off-peak-starts":            "the policy is the autoscaler's own; no scheduler knows it",
+		"22-bad-configuration":          "there is no plan",
+		"dra-capacity-gate-off":         "the scheduler here has the feature",
+		"dra-podgroup-claim-gate-off":   "the scheduler here has the feature",
+		"dra-selector-does-not-compile": "the API server refuses such a selector",
 	}
 }
 

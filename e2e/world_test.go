@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -66,8 +67,8 @@ func (w *world) build(t *testing.T) {
 	w.ordered(t)
 	w.fence(t, w.nodes)
 	w.make(t, "Pod")
-	w.make(t, "ResourceClaim")
 	w.gated(t)
+	w.make(t, "ResourceClaim")
 }
 
 // make creates the objects of these kinds as they are written.
@@ -323,7 +324,8 @@ func (w *world) pending(t *testing.T, o *unstructured.Unstructured) {
 }
 
 // claim makes a claim; its allocation is the status, reserved for pods and PodGroups with
-// the UIDs that they have here.
+// the UIDs that they have here. The scheduler writes a time into each allocation, and
+// fails on one that has none, as in dumps written by hand.
 func (w *world) claim(t *testing.T, o *unstructured.Unstructured) {
 	t.Helper()
 	users, found, err := unstructured.NestedSlice(o.Object, "status", "reservedFor")
@@ -335,6 +337,12 @@ func (w *world) claim(t *testing.T, o *unstructured.Unstructured) {
 			user["uid"] = w.uids[key(kind, o.GetNamespace(), fmt.Sprint(user["name"]))]
 		}
 		require.NoError(t, unstructured.SetNestedSlice(o.Object, users, "status", "reservedFor"))
+	}
+	allocation, found, err := unstructured.NestedMap(o.Object, "status", "allocation")
+	require.NoError(t, err)
+	if found && allocation["allocationTimestamp"] == nil {
+		allocation["allocationTimestamp"] = w.at.Format(time.RFC3339)
+		require.NoError(t, unstructured.SetNestedMap(o.Object, allocation, "status", "allocation"))
 	}
 	w.made(w.create(t, o))
 }

@@ -16,8 +16,10 @@ BENCH       ?= .
 BENCH_COUNT ?= 1
 FUZZ_TIME   ?= 10s
 
-# Scenario folders from outside the repository, with the checker that compares them.
+# From outside the repository: scenario folders, with the checker that compares them, and
+# the openb trace.
 SCENARIOS        ?= ../shared/scenarios
+OPENB            ?= ../shared/data/openb
 SCENARIO_NUMBERS := 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15 16 17 18 19 22 23 24 25 26 27 28 29 30
 SCENARIO_FOLDERS  = $(foreach n,$(SCENARIO_NUMBERS),$(wildcard $(SCENARIOS)/$(n)-*)) \
                     $(patsubst %/expect.json,%,$(wildcard plan/testdata/scenarios/*/expect.json))
@@ -30,7 +32,7 @@ TREE_STATE = { git diff HEAD; git ls-files --others --exclude-standard; \
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
 build: ## build bin/tidegate
@@ -81,6 +83,12 @@ else
 scenarios: build
 	$(SCENARIOS)/check $(BIN) $(SCENARIO_FOLDERS)
 endif
+
+.PHONY: e2e
+e2e: ## carry scenario plans out on a real control plane, built once; E2E_RUN=pattern
+	@bin=$$(GO=$(GO) e2e/control-plane/build.sh) && \
+	TIDEGATE_E2E_BIN=$$bin TIDEGATE_SCENARIOS=$(abspath $(SCENARIOS)) TIDEGATE_OPENB=$(abspath $(OPENB)) \
+	$(GO) test -tags e2e -count 1 -timeout 30m -v $(if $(E2E_RUN),-run '$(E2E_RUN)') ./e2e
 
 .PHONY: verify
 verify: ## generate, lint and test; fails if generated files or go.mod were stale

@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -122,7 +123,8 @@ func TestReserved(t *testing.T) {
 	}
 }
 
-// TestDependencies compares dependencies.md with go.mod and go.tools.mod.
+// TestDependencies compares dependencies.md with go.mod, go.tools.mod and the control
+// plane of the end-to-end tests.
 func TestDependencies(t *testing.T) {
 	rows := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^\| (\S+\.\S+)(?: \(.*\))? \| (v\S+) \| \S.* \|$`).FindAllStringSubmatch(read(t, "dependencies.md"), -1) {
@@ -130,6 +132,9 @@ func TestDependencies(t *testing.T) {
 	}
 	direct, all := requirements(read(t, "../go.mod"))
 	_, tools := requirements(read(t, "../go.tools.mod"))
+	_, controlPlane := requirements(read(t, "../e2e/control-plane/go.mod"))
+	assert.Equal(t, direct["k8s.io/kubernetes"], controlPlane["k8s.io/kubernetes"], "the control plane is not of our version")
+	maps.Copy(tools, controlPlane)
 	for module, version := range direct {
 		assert.Equal(t, version, rows[module], "%s in dependencies.md", module)
 	}

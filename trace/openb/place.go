@@ -104,7 +104,7 @@ func (r *room) take(d demand) []int {
 // seat is where a running task is; the zero seat is nowhere.
 type seat struct {
 	node    string
-	devices []int // of the node, by number; with a device plugin nobody knows which
+	devices []int // of its room, by number: those of the node, or the one sum of a device plugin
 }
 
 // place lays out running tasks on empty machines, which come sorted by name. It returns

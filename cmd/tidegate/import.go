@@ -31,8 +31,8 @@ func newImport(s streams) *cobra.Command {
 
 // openbFlags are the flags of `import openb`.
 type openbFlags struct {
-	pods, nodes, prices, dir, gpu string
-	at                            int64
+	pods, nodes, prices, dir, gpu, devices string
+	at                                     int64
 }
 
 func newImportOpenb(s streams) *cobra.Command {
@@ -45,6 +45,9 @@ DIR/cluster.json and DIR/config.yaml. Each machine shape of the trace becomes a 
 
 Without --at all pods of the trace are pending at once and no node exists. With --at
 SECONDS the pods that live at that second of the trace are pending or run on the fleet.
+
+With --devices dra GPUs are devices of the driver gpu.nvidia.com and pods claim them.
+--gpu share then lets pods share a device by thousandths, with consumable capacity.
 
 The trace has no prices. The defaults are made of a price for each vCPU, GiB and GPU model;
 --prices FILE (YAML: GPU model or node group to dollars an hour) overrides them.`,
@@ -65,7 +68,8 @@ The trace has no prices. The defaults are made of a price for each vCPU, GiB and
 	c.Flags().StringVar(&f.pods, "pods", "", "pod list of the trace, a CSV `FILE` or - for standard input")
 	c.Flags().StringVar(&f.nodes, "nodes", "", "node list of the trace, a CSV `FILE` or - for standard input")
 	c.Flags().StringVar(&f.prices, "prices", "", "YAML `FILE`: GPU model or node group to dollars an hour")
-	c.Flags().StringVar(&f.gpu, "gpu", string(openb.Whole), "`MODE` of fractions of a GPU: whole (round up to one) or share (each device offered ten times)")
+	c.Flags().StringVar(&f.gpu, "gpu", string(openb.Whole), "`MODE` of fractions of a GPU: whole (round up to one) or share (tenths with a plugin, exact with dra)")
+	c.Flags().StringVar(&f.devices, "devices", string(configv1alpha1.DevicesPlugin), "`MODE` of asking for GPUs: plugin (nvidia.com/gpu) or dra (ResourceClaims and ResourceSlices)")
 	c.Flags().Int64Var(&f.at, "at", 0, "`SECOND` of the trace; absent: everything pending at once")
 	c.Flags().StringVarP(&f.dir, "output", "o", "", "`DIR` to write cluster.json and config.yaml to")
 	return c
@@ -75,7 +79,7 @@ func importOpenb(ctx context.Context, s streams, f openbFlags, at *int64) error 
 	if f.pods == "-" && f.nodes == "-" {
 		return fmt.Errorf("standard input (-) can be read once, not by both --pods and --nodes")
 	}
-	opts := openb.Options{At: at, GPU: openb.Mode(f.gpu)}
+	opts := openb.Options{At: at, GPU: openb.Mode(f.gpu), Devices: configv1alpha1.Devices(f.devices)}
 	r, err := await(ctx, s, "reading the trace", func() (*openb.Result, error) { return readOpenb(s, f, opts) })
 	if err != nil {
 		return err

@@ -51,6 +51,8 @@ func TestImportOpenb(t *testing.T) {
 		"all pending":     {dir: "out", want: []string{"Wrote 3 pods (3 pending, 0 running; 1 ask for a part of a GPU) and 3 machines of 2 shapes.", "--config out/config.yaml\n"}},
 		"a moment":        {dir: "out", args: []string{"--at", "100"}, want: []string{"running", " --at 2023-01-01T00:01:40Z\n"}},
 		"shares":          {dir: "out", args: []string{"--gpu", "share"}, want: []string{"3 pending"}},
+		"devices":         {dir: "out", args: []string{"--devices", "dra"}, want: []string{"3 pending"}},
+		"device parts":    {dir: "out", args: []string{"--devices", "dra", "--gpu", "share"}, want: []string{"3 pending"}},
 		"folder to quote": {dir: "my traces/$1", want: []string{"--cluster 'my traces/$1/cluster.json'"}},
 		"prices":          {dir: "out", args: []string{"--prices", "prices.yaml"}, want: []string{"Next"}},
 	} {
@@ -105,6 +107,7 @@ func TestImportRefusals(t *testing.T) {
 		want  []string
 	}{
 		"mode":            {args: "--gpu half", want: []string{"gpu", `"half"`, "whole", "share"}},
+		"devices":         {args: "--devices gpu", want: []string{"devices", `"gpu"`, "plugin", "dra"}},
 		"moment":          {args: "--at -1", want: []string{"-1"}},
 		"not a number":    {args: "--at noon", want: []string{"noon", "--at"}},
 		"no pods file":    {args: "--pods nowhere.csv", want: []string{"--pods: nowhere.csv: no such file"}},

@@ -48,8 +48,32 @@
 //
 // Share is optimistic: shares of different devices add up. A machine whose two GPUs have
 // 3 shares left each can take a pod of 5, which no single GPU has room for; the device
-// plugin keeps no pod's shares on one device, and bounds neither memory nor time. Exact
-// sharing needs DRA's consumable capacity. The truth lies between the two modes.
+// plugin keeps no pod's shares on one device, and bounds neither memory nor time. Sharing
+// without this error needs devices that can be told apart.
+//
+// # Devices
+//
+// With Options.Devices DevicesDRA GPUs are not an extended resource but devices of the
+// driver gpu.nvidia.com. Groups have "devices: dra" and state the ResourceSlices of a new
+// node: one pool, devices gpu-0, gpu-1 and so on, with the attributes type ("gpu") and
+// productName (the trace's model). A pod claims its GPUs from one ResourceClaimTemplate
+// per kind of claim; of which model they may be stays a matter of node affinity.
+//
+//   - Whole gives devices to one pod each. The template gpus-2 asks for two.
+//   - Share lets pods share a device by thousandths of it: allowMultipleAllocations and a
+//     capacity "shares" of 1000. The template gpu-share-470 asks for one device and 470 of
+//     its shares; gpus-2 for two and all 1000 of each, beside which nothing else fits.
+//     Parts of several GPUs (gpus-2-share-500) are of different ones: the constraint
+//     distinctAttribute on the attribute index says so.
+//
+// This Share is exact. A pod's part is on one device, and no device is given out beyond
+// its whole.
+//
+// At a moment, machines have their slices, and running pods their ResourceClaims, named
+// like the pods, allocated and reserved. On its machine a pod gets the first devices that
+// have room, as the scheduler's allocator would give them. Pending pods have no claims
+// yet. The API lets no claim have more than 32 devices: a pod that asks for more stays
+// pending, and a warning says so.
 //
 // # Prices
 //
@@ -83,5 +107,6 @@
 //	p1,6000,12288,1,460,G2
 //
 // asks for 6 CPUs, 12Gi and nvidia.com/gpu: 1 (Whole) or 5 (Share), and only for nodes
-// labelled openb.tidegate.io/gpu-model=G2.
+// labelled openb.tidegate.io/gpu-model=G2. With DevicesDRA it claims one device of the
+// class gpu.nvidia.com (Whole), or 460 of the 1000 shares of one (Share).
 package openb

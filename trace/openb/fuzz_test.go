@@ -12,14 +12,18 @@ import (
 // FuzzImport feeds arbitrary bytes as both tables. Import may refuse them, but never
 // panics, and what it accepts holds together.
 func FuzzImport(f *testing.F) {
-	f.Add(demandCSV, fleetCSV, int64(50), false)
-	f.Add(demandCSV, fleetCSV, int64(-1), true)
-	f.Add("name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,1,1\n", "sn,cpu_milli,memory_mib,gpu,model\nm,1000000000,10000000000,1024,T4\n", int64(-1), true)
-	f.Add("\xef\xbb\xbf\"a\nb\",\r\n", "\xff\x00,", int64(1)<<62, false)
-	f.Fuzz(func(t *testing.T, pods, nodes string, at int64, share bool) {
+	f.Add(demandCSV, fleetCSV, int64(50), false, false)
+	f.Add(demandCSV, fleetCSV, int64(-1), true, false)
+	f.Add(demandCSV, fleetCSV, int64(50), true, true)
+	f.Add("name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,1,1\n", "sn,cpu_milli,memory_mib,gpu,model\nm,1000000000,10000000000,1024,T4\n", int64(-1), true, true)
+	f.Add("\xef\xbb\xbf\"a\nb\",\r\n", "\xff\x00,", int64(1)<<62, false, true)
+	f.Fuzz(func(t *testing.T, pods, nodes string, at int64, share, claims bool) {
 		opts := Options{GPU: Whole}
 		if share {
 			opts.GPU = Share
+		}
+		if claims {
+			opts.Devices = dra
 		}
 		if at >= 0 {
 			opts.At = &at
@@ -50,6 +54,7 @@ func checkResult(t *testing.T, r *Result) {
 	require.Len(t, names, len(r.Configuration.NodeGroups))
 	require.Equal(t, r.Counts.Tasks, r.Counts.Absent+r.Counts.Running+r.Counts.Pending)
 	require.Len(t, r.Pods, r.Counts.Running+r.Counts.Pending)
+	checkClaims(t, r)
 
 	type free map[string]int64
 	rooms := map[string]free{}

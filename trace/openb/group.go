@@ -97,15 +97,15 @@ func modelSlugs(models []string) map[string]string {
 	return slugs
 }
 
-// capacity is what a node of the group offers.
-func (g group) capacity(sharesPerGPU int64) corev1.ResourceList {
+// capacity is what a node of the group offers, devices in ResourceSlices apart.
+func (g group) capacity(offered offer) corev1.ResourceList {
 	list := corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.NewMilliQuantity(g.shape.cpuMilli, resource.DecimalSI),
 		corev1.ResourceMemory: *resource.NewQuantity(g.shape.memoryMiB<<20, resource.BinarySI),
 		corev1.ResourcePods:   *resource.NewQuantity(podsPerNode, resource.DecimalSI),
 	}
-	if g.shape.gpus > 0 {
-		list[resourceGPU] = *resource.NewQuantity(g.shape.gpus*sharesPerGPU, resource.DecimalSI)
+	if g.shape.gpus > 0 && !offered.dra {
+		list[resourceGPU] = *resource.NewQuantity(g.shape.gpus*offered.units, resource.DecimalSI)
 	}
 	return list
 }
@@ -135,7 +135,7 @@ func configure(groups []group, podCount int, nodesName string, opts Options) (*c
 			Name:         g.name,
 			MaxSize:      unlimited,
 			PricePerHour: &price,
-			Capacity:     g.capacity(opts.sharesPerGPU()),
+			Capacity:     g.capacity(opts.offer()),
 		}
 		if opts.MaxSize == Fleet {
 			configured.MaxSize = g.machines
@@ -147,11 +147,20 @@ func configure(groups []group, podCount int, nodesName string, opts Options) (*c
 			configured.Accelerator = "openb-" + g.slug
 			configured.AcceleratorCount = &g.shape.gpus
 			configured.Labels = map[string]string{LabelModel: g.shape.model}
-			if opts.GPU == Share {
-				configured.Sharing.Replicas = SharesPerGPU
-			}
+			offerGPUs(&configured, g.shape, opts.offer())
 		}
 		configuration.NodeGroups = append(configuration.NodeGroups, configured)
 	}
 	return configuration, nil
+}
+
+// offerGPUs says how new nodes of a group with GPUs offer them, beyond its capacity.
+func offerGPUs(configured *configv1alpha1.NodeGroup, s shape, offered offer) {
+	switch {
+	case offered.dra:
+		configured.Devices = configv1alpha1.DevicesDRA
+		configured.ResourceSlices = sliceSpecs(configured.Name, s, offered)
+	case offered.shared():
+		configured.Sharing.Replicas = offered.units
+	}
 }

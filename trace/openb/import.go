@@ -3,9 +3,11 @@ package openb
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
@@ -18,6 +20,12 @@ type Result struct {
 	// Pods and Nodes are sorted by name.
 	Pods  []*corev1.Pod
 	Nodes []*corev1.Node
+	// Classes, Slices, Templates and Claims are there with Options.Devices DevicesDRA.
+	// Slices are those of Nodes, and Claims those of running pods, in their order.
+	Classes   []*resourcev1.DeviceClass
+	Slices    []*resourcev1.ResourceSlice
+	Templates []*resourcev1.ResourceClaimTemplate
+	Claims    []*resourcev1.ResourceClaim
 	// Warnings are sentences on what the import could not keep.
 	Warnings []string
 	// Machines is how many machines of each node group the trace has, in the
@@ -44,14 +52,16 @@ type Counts struct {
 	NodeGroups int
 }
 
-// Objects are the nodes and pods, for WriteDump.
+// Objects are all but the configuration, for WriteDump.
 func (r *Result) Objects() []runtime.Object {
-	objects := make([]runtime.Object, 0, len(r.Nodes)+len(r.Pods))
-	for _, node := range r.Nodes {
-		objects = append(objects, node)
-	}
-	for _, pod := range r.Pods {
-		objects = append(objects, pod)
+	return slices.Concat(asObjects(r.Nodes), asObjects(r.Pods),
+		asObjects(r.Classes), asObjects(r.Slices), asObjects(r.Templates), asObjects(r.Claims))
+}
+
+func asObjects[T runtime.Object](typed []T) []runtime.Object {
+	objects := make([]runtime.Object, len(typed))
+	for i, object := range typed {
+		objects[i] = object
 	}
 	return objects
 }
@@ -89,11 +99,11 @@ func Import(pods, nodes io.Reader, podsName, nodesName string, opts Options) (*R
 	// 4. The moment's nodes and pods.
 	present := presentAt(tasks, opts.At)
 	result.Counts.Absent = len(tasks) - len(present)
-	places := map[string]string{}
+	places := map[string]seat{}
 	if opts.At != nil {
 		result.addNodes(machines, groups, opts)
 		running := runningAt(present, *opts.At)
-		places = place(running, machines, opts.sharesPerGPU())
+		places = place(running, machines, opts.offer())
 		result.warnDisplaced(running, places, *opts.At)
 	}
 	result.addPods(present, places, opts)
@@ -133,14 +143,19 @@ func (r *Result) addNodes(machines []machine, groups []group, opts Options) {
 		groupOf[g.shape] = g
 	}
 	for _, m := range machines {
-		r.Nodes = append(r.Nodes, nodeOf(m, groupOf[m.shape], opts.sharesPerGPU()))
+		r.Nodes = append(r.Nodes, nodeOf(m, groupOf[m.shape], opts.offer()))
+		if opts.offer().dra {
+			r.Slices = append(r.Slices, slicesOf(m, opts.offer())...)
+		}
 	}
 }
 
-func (r *Result) addPods(present []task, places map[string]string, opts Options) {
+func (r *Result) addPods(present []task, places map[string]seat, opts Options) {
+	offered := opts.offer()
 	for _, t := range present {
-		node := places[t.name]
-		if node == "" {
+		where := places[t.name]
+		pod := podOf(t, where.node, offered)
+		if where.node == "" {
 			r.Counts.Pending++
 		} else {
 			r.Counts.Running++
@@ -148,14 +163,21 @@ func (r *Result) addPods(present []task, places map[string]string, opts Options)
 		if t.fractional() {
 			r.Counts.Fractional++
 		}
-		r.Pods = append(r.Pods, podOf(t, node, opts.sharesPerGPU()))
+		r.Pods = append(r.Pods, pod)
+		if len(pod.Status.ResourceClaimStatuses) > 0 {
+			r.Claims = append(r.Claims, claimOf(pod, demandOf(t, offered), where, offered))
+		}
+	}
+	if offered.dra {
+		r.Classes = []*resourcev1.DeviceClass{gpuClass()}
+		r.Templates = templatesFor(present, offered)
 	}
 }
 
-func (r *Result) warnDisplaced(running []task, places map[string]string, at int64) {
+func (r *Result) warnDisplaced(running []task, places map[string]seat, at int64) {
 	var displaced []string
 	for _, t := range running {
-		if places[t.name] == "" {
+		if places[t.name].node == "" {
 			displaced = append(displaced, t.name)
 		}
 	}
@@ -165,16 +187,20 @@ func (r *Result) warnDisplaced(running []task, places map[string]string, at int6
 
 // warnUnservable names the pending pods that no group can ever serve. Groups with GPUs
 // count only for pods that ask for one: they grow for no others.
-func (r *Result) warnUnservable(present []task, places map[string]string, groups []group, opts Options) {
-	var tooBig, noModel []string
+func (r *Result) warnUnservable(present []task, places map[string]seat, groups []group, opts Options) {
+	var tooBig, tooMany, noModel []string
+	machines := make([]room, len(groups))
+	for i, g := range groups {
+		machines[i] = roomOf(g.name, g.shape, opts.offer())
+	}
 	for _, t := range present {
-		if places[t.name] != "" {
+		if places[t.name].node != "" {
 			continue
 		}
-		d := demandOf(t, opts.sharesPerGPU())
+		d := demandOf(t, opts.offer())
 		fits, hasModel := false, len(d.models) == 0
-		for _, g := range groups {
-			empty := roomOf(g.name, g.shape, opts.sharesPerGPU())
+		for i, g := range groups {
+			empty := &machines[i]
 			growsForIt := (d.gpus > 0) == (g.shape.gpus > 0)
 			fits = fits || growsForIt && empty.fits(d)
 			hasModel = hasModel || empty.fits(demand{models: d.models})
@@ -182,11 +208,14 @@ func (r *Result) warnUnservable(present []task, places map[string]string, groups
 		switch {
 		case !hasModel:
 			noModel = append(noModel, t.name)
+		case tooManyToClaim(d):
+			tooMany = append(tooMany, t.name)
 		case !fits:
 			tooBig = append(tooBig, t.name)
 		}
 	}
 	r.warn(noModel, "accept only GPU models that no machine of this fleet has")
+	r.warn(tooMany, fmt.Sprintf("ask for more devices than one claim may have, which are %d", resourcev1.AllocationResultsMaxSize))
 	r.warn(tooBig, "fit no machine that a node group would add for them, even an empty one (groups with GPUs grow only for pods that ask for GPUs)")
 }
 

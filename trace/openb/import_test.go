@@ -107,9 +107,11 @@ func TestImportConfiguration(t *testing.T) {
 // TestImportConfigurationLoads: what is written as a file reads back as the same groups.
 func TestImportConfigurationLoads(t *testing.T) {
 	for name, opts := range map[string]Options{
-		"all at once": {},
-		"a moment":    {At: new(int64(50))},
-		"shares":      {GPU: Share},
+		"all at once":                  {},
+		"a moment":                     {At: new(int64(50))},
+		"shares":                       {GPU: Share},
+		"devices":                      {Devices: configv1alpha1.DevicesDRA},
+		"parts of devices at a moment": {GPU: Share, Devices: configv1alpha1.DevicesDRA, At: new(int64(50))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := importCSV(t, demandCSV, fleetCSV, opts).Configuration
@@ -171,7 +173,17 @@ func TestImportIgnoresOrder(t *testing.T) {
 		random.Shuffle(len(records)-1, func(i, j int) { records[i+1], records[j+1] = records[j+1], records[i+1] })
 		return lines(records...)
 	}
-	opts := Options{At: new(int64(50))}
+	for name, opts := range map[string]Options{
+		"plugin":  {At: new(int64(50))},
+		"devices": {At: new(int64(50)), GPU: Share, Devices: configv1alpha1.DevicesDRA},
+	} {
+		t.Run(name, func(t *testing.T) { sameOfAnyOrder(t, shuffled, random, opts) })
+	}
+}
+
+// sameOfAnyOrder imports shuffled tables and dumps shuffled objects.
+func sameOfAnyOrder(t *testing.T, shuffled func(string) string, random *rand.Rand, opts Options) {
+	t.Helper()
 	want := importCSV(t, demandCSV, fleetCSV, opts)
 	var wantDump bytes.Buffer
 	require.NoError(t, WriteDump(&wantDump, want.Objects()...))

@@ -65,6 +65,7 @@ func TestBadInput(t *testing.T) {
 		"moment, no dates":    {opts: Options{At: new(int64(1))}, pods: "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n", want: "pods.csv: no column creation_time in the header, so no pod can be dated; leave out the moment to take them all at once"},
 		"at":                  {opts: Options{At: new(int64(-1))}, want: "at: -1 is not a second of the trace (0 to 3153600000)"},
 		"mode":                {opts: Options{GPU: "half"}, want: `gpu: "half" is neither "whole" nor "share"`},
+		"devices":             {opts: Options{Devices: "gpu"}, want: `devices: "gpu" is neither "plugin" nor "dra"`},
 		"size":                {opts: Options{MaxSize: "some"}, want: `maxSize: "some" is neither "unlimited" nor "fleet"`},
 		"price of nothing":    {opts: Options{Prices: map[string]configv1alpha1.MicroDollars{"g2": 1}}, want: `prices: "g2" is neither a GPU model nor a node group of this fleet; known: G2, T4, cpu-32c-256g, g2-8x-96c-384g, t4-2x-104c-512g`},
 		"negative price":      {opts: Options{Prices: map[string]configv1alpha1.MicroDollars{"G2": -1}}, want: `prices: "G2": -1 micro-dollars per hour is not between 0 and 100000000000`},

@@ -14,7 +14,8 @@ const namespace = "openb"
 
 // podOf is the pod of a task on a node; no node: it is pending. UIDs are names: they are
 // as unique, and the same on every run.
-func podOf(t task, node string, sharesPerGPU int64) *corev1.Pod {
+func podOf(t task, node string, offered offer) *corev1.Pod {
+	d := demandOf(t, offered)
 	pod := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -27,7 +28,7 @@ func podOf(t task, node string, sharesPerGPU int64) *corev1.Pod {
 			Containers: []corev1.Container{{
 				Name:      "main",
 				Image:     "example/openb",
-				Resources: requirements(demandOf(t, sharesPerGPU)),
+				Resources: requirements(d, offered),
 			}},
 			RestartPolicy: corev1.RestartPolicyAlways,
 			SchedulerName: corev1.DefaultSchedulerName,
@@ -47,6 +48,9 @@ func podOf(t task, node string, sharesPerGPU int64) *corev1.Pod {
 	if t.gpus > 0 {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, AnnotationGPUMilli, strconv.FormatInt(t.gpuMilli, 10))
 	}
+	if d.gpus > 0 && offered.dra {
+		claimFromTemplate(pod, templateName(d, offered), node != "")
+	}
 	if node != "" {
 		started := metav1.NewTime(clock(*t.scheduled))
 		pod.Status.Phase = corev1.PodRunning
@@ -56,8 +60,9 @@ func podOf(t task, node string, sharesPerGPU int64) *corev1.Pod {
 	return pod
 }
 
-// requirements asks for CPU, memory and GPUs; extended resources need an equal limit.
-func requirements(d demand) corev1.ResourceRequirements {
+// requirements asks for CPU, memory and the GPUs of a device plugin; extended resources
+// need an equal limit.
+func requirements(d demand, offered offer) corev1.ResourceRequirements {
 	requests := corev1.ResourceList{}
 	if d.cpuMilli > 0 {
 		requests[corev1.ResourceCPU] = *resource.NewMilliQuantity(d.cpuMilli, resource.DecimalSI)
@@ -65,10 +70,10 @@ func requirements(d demand) corev1.ResourceRequirements {
 	if d.memoryMiB > 0 {
 		requests[corev1.ResourceMemory] = *resource.NewQuantity(d.memoryMiB<<20, resource.BinarySI)
 	}
-	if d.gpus == 0 {
+	if d.gpus == 0 || offered.dra {
 		return corev1.ResourceRequirements{Requests: requests}
 	}
-	gpus := *resource.NewQuantity(d.gpus, resource.DecimalSI)
+	gpus := *resource.NewQuantity(d.gpus*d.units, resource.DecimalSI)
 	requests[resourceGPU] = gpus
 	return corev1.ResourceRequirements{Requests: requests, Limits: corev1.ResourceList{resourceGPU: gpus}}
 }
@@ -87,7 +92,7 @@ func affinityTo(models []string) *corev1.Affinity {
 }
 
 // nodeOf is the node of a machine: ready, and as old as the trace.
-func nodeOf(m machine, g group, sharesPerGPU int64) *corev1.Node {
+func nodeOf(m machine, g group, offered offer) *corev1.Node {
 	born := metav1.NewTime(Epoch())
 	node := &corev1.Node{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
@@ -99,8 +104,8 @@ func nodeOf(m machine, g group, sharesPerGPU int64) *corev1.Node {
 		},
 		Spec: corev1.NodeSpec{ProviderID: "openb://" + m.name},
 		Status: corev1.NodeStatus{
-			Capacity:    g.capacity(sharesPerGPU),
-			Allocatable: g.capacity(sharesPerGPU),
+			Capacity:    g.capacity(offered),
+			Allocatable: g.capacity(offered),
 			Conditions: []corev1.NodeCondition{{
 				Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady",
 				LastHeartbeatTime: born, LastTransitionTime: born,

@@ -16,12 +16,12 @@ type Mode string
 const (
 	// Whole gives a whole GPU for any fraction of one.
 	Whole Mode = "whole"
-	// Share offers each GPU SharesPerGPU times and gives a pod as many shares as cover
-	// its fraction.
+	// Share gives a pod its fraction: with a device plugin as many of SharesPerGPU shares
+	// as cover it, with ResourceSlices the exact thousandths of one device.
 	Share Mode = "share"
 )
 
-// SharesPerGPU is how often Share offers each GPU. Rounding up to tenths adds 11 % to
+// SharesPerGPU is how often Share offers each GPU with a device plugin. Rounding up to tenths adds 11 % to
 // what the fractions of the published default table ask for; twentieths would add 5 %,
 // but nobody runs a GPU of twenty tenants.
 const SharesPerGPU = 10
@@ -44,6 +44,8 @@ type Options struct {
 	At *int64
 	// GPU says what a fraction of a GPU becomes.
 	GPU Mode
+	// Devices says how GPUs are offered and asked for; the zero value is DevicesPlugin.
+	Devices configv1alpha1.Devices
 	// MaxSize says how far the node groups may grow.
 	MaxSize MaxSize
 	// Prices per hour replace the defaults. A key is a node group's name (the price is
@@ -52,6 +54,8 @@ type Options struct {
 }
 
 const (
+	// milliPerGPU is the whole of a GPU in the trace's thousandths.
+	milliPerGPU = 1000
 	// maxSeconds bounds times of the trace to a century, so that no date overflows.
 	maxSeconds = 100 * 365 * 24 * 3600
 	// maxPrice, 100,000 dollars per hour, is the most that a configuration accepts for a node.
@@ -87,6 +91,13 @@ func (o Options) withDefaults() (Options, error) {
 	default:
 		return o, fmt.Errorf("gpu: %q is neither %q nor %q", o.GPU, Whole, Share)
 	}
+	switch o.Devices {
+	case "":
+		o.Devices = configv1alpha1.DevicesPlugin
+	case configv1alpha1.DevicesPlugin, configv1alpha1.DevicesDRA:
+	default:
+		return o, fmt.Errorf("devices: %q is neither %q nor %q", o.Devices, configv1alpha1.DevicesPlugin, configv1alpha1.DevicesDRA)
+	}
 	switch {
 	case o.MaxSize == Unlimited || o.MaxSize == Fleet:
 	case o.MaxSize != "":
@@ -104,10 +115,23 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// sharesPerGPU is how many units of nvidia.com/gpu one device is offered as.
-func (o Options) sharesPerGPU() int64 {
-	if o.GPU == Share {
-		return SharesPerGPU
-	}
-	return 1
+// offer says how the GPUs of a machine are handed out.
+type offer struct {
+	units int64 // that each GPU consists of
+	// dra: each device has units of its own. Otherwise a machine has one sum of them.
+	dra bool
 }
+
+func (o Options) offer() offer {
+	dra := o.Devices == configv1alpha1.DevicesDRA
+	switch {
+	case o.GPU != Share:
+		return offer{units: 1, dra: dra}
+	case dra:
+		return offer{units: milliPerGPU, dra: true}
+	}
+	return offer{units: SharesPerGPU}
+}
+
+// shared: a device may have several tenants.
+func (o offer) shared() bool { return o.units > 1 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
 )
 
 // published returns a file of the trace as its publisher ships it. It is not part of
@@ -37,6 +39,11 @@ func TestPublishedTrace(t *testing.T) {
 			pods: "openb_pod_list_default.csv", nodes: "openb_node_list_all_node.csv", opts: Options{GPU: Share},
 			want: Counts{Tasks: 8152, Pending: 8152, Fractional: 3078, Machines: 1523, NodeGroups: 27},
 		},
+		"all at once, in parts of devices": {
+			pods: "openb_pod_list_default.csv", nodes: "openb_node_list_all_node.csv",
+			opts: Options{GPU: Share, Devices: configv1alpha1.DevicesDRA},
+			want: Counts{Tasks: 8152, Pending: 8152, Fractional: 3078, Machines: 1523, NodeGroups: 27},
+		},
 		"with required models": {
 			pods: "openb_pod_list_gpuspec10.csv", nodes: "openb_node_list_all_node.csv",
 			want: Counts{Tasks: 8152, Pending: 8152, Fractional: 3078, Machines: 1523, NodeGroups: 27},
@@ -50,6 +57,11 @@ func TestPublishedTrace(t *testing.T) {
 		},
 		"a busy moment": {
 			pods: "openb_pod_list_gpuspec10.csv", nodes: "openb_node_list_all_node.csv", opts: Options{At: new(int64(12_612_138))},
+			want: Counts{Tasks: 8152, Absent: 8098, Running: 51, Pending: 3, Fractional: 13, Machines: 1523, NodeGroups: 27},
+		},
+		"a busy moment, in devices": {
+			pods: "openb_pod_list_gpuspec10.csv", nodes: "openb_node_list_all_node.csv",
+			opts: Options{At: new(int64(12_612_138)), Devices: configv1alpha1.DevicesDRA},
 			want: Counts{Tasks: 8152, Absent: 8098, Running: 51, Pending: 3, Fractional: 13, Machines: 1523, NodeGroups: 27},
 		},
 	}

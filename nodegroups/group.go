@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -76,6 +77,14 @@ type Template struct {
 	Allocatable corev1.ResourceList
 	// Sources say where each part comes from, for people.
 	Sources []string
+	// Slices are what a new node of a `devices: dra` group publishes: bound to the node,
+	// which they do not name, and each pool complete. Pool names tell a driver's
+	// pools apart and may be "". nil for groups with device plugins, and
+	// where nothing is known. Read-only, as the devices are shared.
+	Slices []resourcev1.ResourceSliceSpec
+	// SliceSource says where Slices come from: "configuration", "node NAME" or
+	// "catalogue: p5.48xlarge"; "" when nothing is known.
+	SliceSource string
 	// declared are the resources that the configuration states itself; nothing learnt
 	// from nodes changes them.
 	declared map[corev1.ResourceName]bool
@@ -233,6 +242,7 @@ func (g *Group) fillTemplate(c *configv1alpha1.NodeGroup, m *catalog.Machine, pa
 		}
 	}
 	g.Template = t
+	g.fillSlices(c)
 	return g.share(replicas, path)
 }
 

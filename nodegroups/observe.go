@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
@@ -53,8 +54,9 @@ type Status struct {
 }
 
 // Observe sorts nodes into their groups. A node that two groups claim belongs to none,
-// with a warning: what cannot be told apart is never touched.
-func Observe(groups []Group, nodes []*corev1.Node, now time.Time) ([]Status, []string) {
+// with a warning: what cannot be told apart is never touched. The published slices are
+// those of the whole cluster.
+func Observe(groups []Group, nodes []*corev1.Node, published []*resourcev1.ResourceSlice, now time.Time) ([]Status, []string) {
 	out := make([]Status, len(groups))
 	for i, g := range groups {
 		out[i] = Status{Group: g}

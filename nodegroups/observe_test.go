@@ -101,7 +101,7 @@ func TestObserveOwners(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			statuses, warnings := nodegroups.Observe(build(t, groups...), []*corev1.Node{tc.node.Obj()}, now())
+			statuses, warnings := nodegroups.Observe(build(t, groups...), []*corev1.Node{tc.node.Obj()}, nil, now())
 			owner := ""
 			for _, s := range statuses {
 				if len(s.Nodes) > 0 {
@@ -189,7 +189,7 @@ func TestObserveKeepsItsInput(t *testing.T) {
 	before := build(t, gpus("g"), gpus("other"))
 	node := makeReady("a", "g").Label("nvidia.com/gpu.product", "H100").Allocatable("cpu", "1", "nvidia.com/gpu", "8").Obj()
 	was := node.DeepCopy()
-	statuses, _ := nodegroups.Observe(groups, []*corev1.Node{node}, now())
+	statuses, _ := nodegroups.Observe(groups, []*corev1.Node{node}, nil, now())
 	require.Contains(t, statuses[0].Template.Labels, "nvidia.com/gpu.product")
 	require.NotContains(t, statuses[1].Template.Labels, "nvidia.com/gpu.product")
 	for i := range groups {

@@ -62,7 +62,7 @@ func newDecision(snap *snapshot.Snapshot, configuration *configv1alpha1.Autoscal
 	}
 	d.warnings = append(d.warnings, nodegroups.Warnings(groups, configuration.Limits)...)
 	var more []string
-	d.groups, more = nodegroups.Observe(groups, snap.Nodes(), d.now)
+	d.groups, more = nodegroups.Observe(groups, snap.Nodes(), snap.ResourceSlices(), d.now)
 	d.warnings = append(d.warnings, more...)
 	d.gangs, more = gang.Pending(snap)
 	d.warnings = append(d.warnings, more...)

@@ -214,8 +214,9 @@ func (g *Group) fillTemplate(c *configv1alpha1.NodeGroup, m *catalog.Machine, pa
 	if m != nil {
 		maps.Copy(t.Labels, m.Labels)
 		maps.Copy(t.Allocatable, m.Allocatable())
-		if m.Resource != "" && g.Devices == configv1alpha1.DevicesDRA {
-			delete(t.Allocatable, m.Resource)
+		if g.Devices == configv1alpha1.DevicesDRA {
+			// The cores of a Neuron device are no resource either where it is in a slice.
+			maps.DeleteFunc(t.Allocatable, func(name corev1.ResourceName, _ resource.Quantity) bool { return IsAccelerator(name) })
 		} else if m.Resource != "" {
 			t.Allocatable[m.Resource] = *resource.NewQuantity(g.AcceleratorCount*replicas, resource.DecimalSI)
 		}
@@ -242,7 +243,7 @@ func (g *Group) fillTemplate(c *configv1alpha1.NodeGroup, m *catalog.Machine, pa
 		}
 	}
 	g.Template = t
-	g.fillSlices(c)
+	g.fillSlices(c, m)
 	return g.share(replicas, path)
 }
 
@@ -338,9 +339,11 @@ func (t Template) Node(name string, domains map[string]string) *corev1.Node {
 }
 
 // Warnings are the doubtful things of a configuration that do not stop a decision:
-// groups without a price in their order, then limits on accelerators that bind nothing.
+// groups without a price in their order, groups of whose devices nothing is known, then
+// limits on accelerators that bind nothing. Groups as Observe returns them have learnt
+// what their nodes publish.
 func Warnings(groups []Group, limits configv1alpha1.Limits) []string {
-	out := priceWarnings(groups)
+	out := slices.Concat(priceWarnings(groups), sliceWarnings(groups))
 	for _, name := range slices.Sorted(maps.Keys(limits.Accelerators)) {
 		if isAcceleratorName(groups, name) {
 			continue

@@ -38,7 +38,7 @@ func TestObserveStates(t *testing.T) {
 		"another taint":                  {node: healthy().Taint("nvidia.com/gpu"), want: nodegroups.Ready},
 		"no accelerators":                {node: makeReady("a", "g").Age(time.Minute), want: nodegroups.Upcoming, wantWhy: "shows none of its 8 nvidia.com/gpu", wantUntil: 9 * time.Minute},
 		"zero accelerators":              {node: healthy().Allocatable("nvidia.com/gpu", "0").Age(time.Minute), want: nodegroups.Upcoming, wantWhy: "shows none of its 8 nvidia.com/gpu", wantUntil: 9 * time.Minute},
-		"devices of DRA are no resource": {node: makeReady("a", "g"), dra: true, want: nodegroups.Ready},
+		"devices of DRA are no resource": {node: healthy(), dra: true, want: nodegroups.Upcoming, wantWhy: "shows no ResourceSlices of gpu.nvidia.com"},
 		"just before the time-out":       {node: makeReady("a", "g").Age(10*time.Minute - time.Second), want: nodegroups.Upcoming, wantWhy: "shows none of its 8 nvidia.com/gpu", wantUntil: time.Second},
 		"at the time-out":                {node: makeReady("a", "g").Age(10 * time.Minute), want: nodegroups.Failed, wantWhy: "shows none of its 8 nvidia.com/gpu 10m after it registered"},
 		"not Ready past the time-out":    {node: healthy().Condition(corev1.ConditionFalse).Age(time.Hour), want: nodegroups.Failed, wantWhy: "is not Ready 10m after it registered", wantUntil: -50 * time.Minute},

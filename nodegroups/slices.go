@@ -1,12 +1,15 @@
 package nodegroups
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	resourcev1 "k8s.io/api/resource/v1"
 
 	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
+	"tidegate.io/autoscaler/nodegroups/catalog"
 )
 
 // sliceSourceConfiguration is the SliceSource of slices that the configuration states.
@@ -15,11 +18,25 @@ const sliceSourceConfiguration = "configuration"
 // poolID is one pool: pools of one name and two drivers are two.
 type poolID struct{ driver, pool string }
 
-// fillSlices takes the slices of the configuration, the word that counts most.
-func (g *Group) fillSlices(c *configv1alpha1.NodeGroup) {
-	if g.Devices == configv1alpha1.DevicesDRA && len(c.ResourceSlices) > 0 {
-		g.Template.Slices = completePools(c.ResourceSlices)
-		g.Template.SliceSource = sliceSourceConfiguration
+func (p poolID) compare(other poolID) int {
+	return cmp.Or(strings.Compare(p.driver, other.driver), strings.Compare(p.pool, other.pool))
+}
+
+// fillSlices takes the slices of the configuration, the word that counts most, else what
+// the catalogue knows of the machine. See learnSlices for what nodes teach.
+func (g *Group) fillSlices(c *configv1alpha1.NodeGroup, m *catalog.Machine) {
+	if g.Devices != configv1alpha1.DevicesDRA {
+		return
+	}
+	if len(c.ResourceSlices) > 0 {
+		g.Template.Slices, g.Template.SliceSource = completePools(c.ResourceSlices), sliceSourceConfiguration
+		return
+	}
+	if m == nil {
+		return
+	}
+	if known := m.ResourceSlices(g.AcceleratorCount); len(known) > 0 {
+		g.Template.Slices, g.Template.SliceSource = completePools(known), "catalogue: "+m.Name
 	}
 }
 
@@ -62,6 +79,18 @@ func (t Template) ResourceSlices(node string) []*resourcev1.ResourceSlice {
 			s.Spec.Pool.Name = node
 		}
 		out = append(out, s)
+	}
+	return out
+}
+
+// sliceWarnings name the groups for which no claim can ever buy a node.
+func sliceWarnings(groups []Group) []string {
+	var out []string
+	for i := range groups {
+		if g := &groups[i]; g.Devices == configv1alpha1.DevicesDRA && len(g.Template.Slices) == 0 {
+			out = append(out, fmt.Sprintf("node group %s: nothing says which ResourceSlices a new node publishes, so no claim makes it grow; "+
+				"state resourceSlices, or let one node become ready", g.Name))
+		}
 	}
 	return out
 }

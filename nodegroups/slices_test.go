@@ -104,3 +104,28 @@ func TestSliceSource(t *testing.T) {
 	}
 	require.Equal(t, nodegroups.Template{}.ResourceSlices("n"), []*resourcev1.ResourceSlice{})
 }
+
+// TestSliceWarnings: only a group whose nodes nobody can imagine is named.
+func TestSliceWarnings(t *testing.T) {
+	const text = "node group %s: nothing says which ResourceSlices a new node publishes, so no claim makes it grow; state resourceSlices, or let one node become ready"
+	dra := func(g configv1alpha1.NodeGroup) configv1alpha1.NodeGroup {
+		g.Devices, g.PricePerHour = configv1alpha1.DevicesDRA, new(dollar)
+		return g
+	}
+	known := dra(withSlices("configured", slice("d", "", "x")))
+	groups := build(t, dra(own("own")), known, dra(gpus("catalogued")), priced("plugin", dollar),
+		dra(configv1alpha1.NodeGroup{Name: "tpu", InstanceType: "ct6e-standard-4t"}))
+	require.Empty(t, cmp.Diff([]string{fmt.Sprintf(text, "own"), fmt.Sprintf(text, "tpu")}, nodegroups.Warnings(groups, configv1alpha1.Limits{})))
+
+	s := observeWith(t, dra(own("own")), []publishedSlice{publish("a", "d", "a", "x")}, makeReady("a", "own").Obj())
+	require.Empty(t, nodegroups.Warnings([]nodegroups.Group{s.Group}, configv1alpha1.Limits{}), "a node has shown its slices")
+}
+
+// TestSlicesAreNoResource: what a driver publishes is not offered a second time.
+func TestSlicesAreNoResource(t *testing.T) {
+	g := configv1alpha1.NodeGroup{Name: "g", InstanceType: "trn2.48xlarge", Devices: configv1alpha1.DevicesDRA}
+	offered := amounts(build(t, g)[0].Template.Allocatable)
+	require.Contains(t, offered, "cpu")
+	require.NotContains(t, offered, "aws.amazon.com/neuron")
+	require.NotContains(t, offered, "aws.amazon.com/neuroncore")
+}

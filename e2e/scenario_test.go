@@ -90,7 +90,7 @@ func (s *scenario) decide(t *testing.T, snap *snapshot.Snapshot) {
 	require.NoError(t, err)
 	groups, err := nodegroups.New(s.configuration)
 	require.NoError(t, err)
-	s.groups, _ = nodegroups.Observe(groups, snap.Nodes(), s.at)
+	s.groups, _ = nodegroups.Observe(groups, snap.Nodes(), snap.ResourceSlices(), s.at)
 	s.gangs, _ = gang.Pending(snap)
 	s.index()
 	session, err := scheduling.NewSession(scheduling.Input{

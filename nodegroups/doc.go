@@ -11,6 +11,6 @@
 // Example:
 //
 //	groups, err := nodegroups.New(configuration)
-//	statuses, warnings := nodegroups.Observe(groups, nodes, now)
+//	statuses, warnings := nodegroups.Observe(groups, nodes, resourceSlices, now)
 //	room := statuses[0].Room(now)   // how many nodes the group may still grow by
 package nodegroups

@@ -33,7 +33,7 @@ func build(t testing.TB, groups ...configv1alpha1.NodeGroup) []nodegroups.Group 
 // observe is the status of one group, of which all nodes are.
 func observe(t testing.TB, group configv1alpha1.NodeGroup, nodes ...*corev1.Node) nodegroups.Status {
 	t.Helper()
-	statuses, warnings := nodegroups.Observe(build(t, group), nodes, now())
+	statuses, warnings := nodegroups.Observe(build(t, group), nodes, nil, now())
 	require.Empty(t, warnings)
 	require.Len(t, statuses[0].Nodes, len(nodes))
 	return statuses[0]

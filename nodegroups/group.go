@@ -75,10 +75,13 @@ type Template struct {
 	Taints []corev1.Taint
 	// Allocatable is what pods and DaemonSets may use.
 	Allocatable corev1.ResourceList
-	// Slices are what the node publishes of a group that offers devices by ResourceSlices:
-	// node-local, complete, without the node's name. Empty: nothing is known, or none.
+	// Slices are what a new node of a `devices: dra` group publishes: bound to the node,
+	// which they do not name, and each pool complete. Pool names tell a driver's
+	// pools apart and may be "". nil for groups with device plugins, and
+	// where nothing is known. Read-only, as the devices are shared.
 	Slices []resourcev1.ResourceSliceSpec
-	// SliceSource says where Slices come from; "" for nowhere.
+	// SliceSource says where Slices come from: "configuration", "node NAME" or
+	// "catalogue: p5.48xlarge"; "" when nothing is known.
 	SliceSource string
 	// Sources say where each part comes from, for people.
 	Sources []string
@@ -211,8 +214,9 @@ func (g *Group) fillTemplate(c *configv1alpha1.NodeGroup, m *catalog.Machine, pa
 	if m != nil {
 		maps.Copy(t.Labels, m.Labels)
 		maps.Copy(t.Allocatable, m.Allocatable())
-		if m.Resource != "" && g.Devices == configv1alpha1.DevicesDRA {
-			delete(t.Allocatable, m.Resource)
+		if g.Devices == configv1alpha1.DevicesDRA {
+			// The cores of a Neuron device are no resource either where it is in a slice.
+			maps.DeleteFunc(t.Allocatable, func(name corev1.ResourceName, _ resource.Quantity) bool { return IsAccelerator(name) })
 		} else if m.Resource != "" {
 			t.Allocatable[m.Resource] = *resource.NewQuantity(g.AcceleratorCount*replicas, resource.DecimalSI)
 		}
@@ -238,10 +242,8 @@ func (g *Group) fillTemplate(c *configv1alpha1.NodeGroup, m *catalog.Machine, pa
 			t.Taints = append(t.Taints, taint)
 		}
 	}
-	if len(c.ResourceSlices) > 0 && g.Devices == configv1alpha1.DevicesDRA {
-		t.Slices, t.SliceSource = completeSlices(c.ResourceSlices), "configuration"
-	}
 	g.Template = t
+	g.fillSlices(c, m)
 	return g.share(replicas, path)
 }
 
@@ -337,9 +339,11 @@ func (t Template) Node(name string, domains map[string]string) *corev1.Node {
 }
 
 // Warnings are the doubtful things of a configuration that do not stop a decision:
-// groups without a price in their order, then limits on accelerators that bind nothing.
+// groups without a price in their order, groups of whose devices nothing is known, then
+// limits on accelerators that bind nothing. Groups as Observe returns them have learnt
+// what their nodes publish.
 func Warnings(groups []Group, limits configv1alpha1.Limits) []string {
-	out := priceWarnings(groups)
+	out := slices.Concat(priceWarnings(groups), sliceWarnings(groups))
 	for _, name := range slices.Sorted(maps.Keys(limits.Accelerators)) {
 		if isAcceleratorName(groups, name) {
 			continue

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
@@ -19,7 +20,8 @@ type NodeState string
 
 // The states of a registered node.
 const (
-	// Ready: the node is Ready, has lost its start-up taints and shows its accelerators.
+	// Ready: the node is Ready, has lost its start-up taints and shows its accelerators,
+	// as a resource or in ResourceSlices.
 	Ready NodeState = "Ready"
 	// Upcoming: registered, and still within its provisioning time-out.
 	Upcoming NodeState = "Upcoming"
@@ -53,24 +55,26 @@ type Status struct {
 }
 
 // Observe sorts nodes into their groups. A node that two groups claim belongs to none,
-// with a warning: what cannot be told apart is never touched.
-func Observe(groups []Group, nodes []*corev1.Node, now time.Time) ([]Status, []string) {
+// with a warning: what cannot be told apart is never touched. The ResourceSlices are those
+// of the whole cluster.
+func Observe(groups []Group, nodes []*corev1.Node, resourceSlices []*resourcev1.ResourceSlice, now time.Time) ([]Status, []string) {
 	out := make([]Status, len(groups))
 	for i, g := range groups {
 		out[i] = Status{Group: g}
 	}
 	var warnings []string
+	index := indexSlices(resourceSlices)
 	for _, n := range nodes {
 		i, warning := ownerOf(groups, n)
 		if warning != "" {
 			warnings = append(warnings, warning)
 		}
 		if i >= 0 {
-			out[i].Nodes = append(out[i].Nodes, out[i].stateOf(n, now))
+			out[i].Nodes = append(out[i].Nodes, out[i].stateOf(n, index, now))
 		}
 	}
 	for i := range out {
-		out[i].settle()
+		out[i].settle(index)
 	}
 	return out, warnings
 }
@@ -109,7 +113,7 @@ func Leaving(n *corev1.Node) bool {
 //  3. without a creation time, as in a hand-written dump: Upcoming, however long. Its age
 //     is unknown, and a node that may be about to arrive is not bought twice;
 //  4. within its time-out: Upcoming; at its end: Failed.
-func (s *Status) stateOf(n *corev1.Node, now time.Time) ObservedNode {
+func (s *Status) stateOf(n *corev1.Node, p published, now time.Time) ObservedNode {
 	o := ObservedNode{Node: n}
 	if !n.CreationTimestamp.IsZero() {
 		o.Until = n.CreationTimestamp.Add(s.Timeout)
@@ -118,7 +122,7 @@ func (s *Status) stateOf(n *corev1.Node, now time.Time) ObservedNode {
 		o.State, o.Why = Deleting, "is being deleted"
 		return o
 	}
-	if o.Why = s.unready(n); o.Why == "" {
+	if o.Why = s.unready(n, p); o.Why == "" {
 		o.State = Ready
 		return o
 	}
@@ -142,7 +146,7 @@ func shortDuration(d time.Duration) string {
 	return s
 }
 
-func (s *Status) unready(n *corev1.Node) string {
+func (s *Status) unready(n *corev1.Node, p published) string {
 	if !isReady(n) {
 		return "is not Ready"
 	}
@@ -159,7 +163,7 @@ func (s *Status) unready(n *corev1.Node) string {
 	if len(s.AcceleratorResources) > 0 {
 		return fmt.Sprintf("shows none of its %d %s", s.AcceleratorCount, s.AcceleratorResources[0])
 	}
-	return ""
+	return s.withoutDevices(n, p)
 }
 
 // Unready says whether a node's own condition says that it is not Ready. A node without
@@ -185,24 +189,24 @@ func hasTaint(n *corev1.Node, key string) bool {
 
 // settle computes the numbers, the back-off that failed nodes cause, and what healthy
 // nodes teach about the template.
-func (s *Status) settle() {
+func (s *Status) settle(p published) {
 	registered := int64(len(s.Nodes))
 	s.Target = max(s.Size, registered)
 	s.Unregistered = max(s.Size-registered, 0)
 	for _, o := range s.Nodes {
-		if o.State == Failed && s.AcceleratorCount > 0 {
+		if o.State == Failed && (s.AcceleratorCount > 0 || s.Devices == configv1alpha1.DevicesDRA) {
 			if until := o.Until.Add(firstBackoff); until.After(s.BackoffUntil) {
 				s.BackoffUntil = until
 			}
 		}
 	}
-	s.learn()
+	s.learn(p)
 }
 
 // learn corrects the template from the group's ready nodes: the least that they offer of
-// each resource, and the labels that a new node will carry, too. What is declared is
-// trusted, and so is the accelerator.
-func (s *Status) learn() {
+// each resource, the labels that a new node will carry, too, and the slices that it will
+// publish. What is declared is trusted, and so is the accelerator.
+func (s *Status) learn(p published) {
 	var ready []*corev1.Node
 	for _, o := range s.Nodes {
 		if o.State == Ready {
@@ -216,6 +220,7 @@ func (s *Status) learn() {
 	maps.Copy(learnt, s.Template.Labels)
 	s.Template.Labels, s.Template.Allocatable = learnt, s.leastOffered(ready)
 	s.Template.Sources = append(slices.Clone(s.Template.Sources), "learnt from ready nodes such as "+ready[0].Name)
+	s.learnSlices(ready, p)
 }
 
 // leastOffered is the template's allocatable, lowered to the least that a ready node

@@ -38,7 +38,7 @@ func TestObserveStates(t *testing.T) {
 		"another taint":                  {node: healthy().Taint("nvidia.com/gpu"), want: nodegroups.Ready},
 		"no accelerators":                {node: makeReady("a", "g").Age(time.Minute), want: nodegroups.Upcoming, wantWhy: "shows none of its 8 nvidia.com/gpu", wantUntil: 9 * time.Minute},
 		"zero accelerators":              {node: healthy().Allocatable("nvidia.com/gpu", "0").Age(time.Minute), want: nodegroups.Upcoming, wantWhy: "shows none of its 8 nvidia.com/gpu", wantUntil: 9 * time.Minute},
-		"devices of DRA are no resource": {node: makeReady("a", "g"), dra: true, want: nodegroups.Ready},
+		"devices of DRA are no resource": {node: healthy(), dra: true, want: nodegroups.Upcoming, wantWhy: "shows no ResourceSlices of gpu.nvidia.com"},
 		"just before the time-out":       {node: makeReady("a", "g").Age(10*time.Minute - time.Second), want: nodegroups.Upcoming, wantWhy: "shows none of its 8 nvidia.com/gpu", wantUntil: time.Second},
 		"at the time-out":                {node: makeReady("a", "g").Age(10 * time.Minute), want: nodegroups.Failed, wantWhy: "shows none of its 8 nvidia.com/gpu 10m after it registered"},
 		"not Ready past the time-out":    {node: healthy().Condition(corev1.ConditionFalse).Age(time.Hour), want: nodegroups.Failed, wantWhy: "is not Ready 10m after it registered", wantUntil: -50 * time.Minute},
@@ -101,7 +101,7 @@ func TestObserveOwners(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			statuses, warnings := nodegroups.Observe(build(t, groups...), []*corev1.Node{tc.node.Obj()}, now())
+			statuses, warnings := nodegroups.Observe(build(t, groups...), []*corev1.Node{tc.node.Obj()}, nil, now())
 			owner := ""
 			for _, s := range statuses {
 				if len(s.Nodes) > 0 {
@@ -189,7 +189,7 @@ func TestObserveKeepsItsInput(t *testing.T) {
 	before := build(t, gpus("g"), gpus("other"))
 	node := makeReady("a", "g").Label("nvidia.com/gpu.product", "H100").Allocatable("cpu", "1", "nvidia.com/gpu", "8").Obj()
 	was := node.DeepCopy()
-	statuses, _ := nodegroups.Observe(groups, []*corev1.Node{node}, now())
+	statuses, _ := nodegroups.Observe(groups, []*corev1.Node{node}, nil, now())
 	require.Contains(t, statuses[0].Template.Labels, "nvidia.com/gpu.product")
 	require.NotContains(t, statuses[1].Template.Labels, "nvidia.com/gpu.product")
 	for i := range groups {

@@ -1,52 +1,96 @@
 package nodegroups
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	resourcev1 "k8s.io/api/resource/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
+	"tidegate.io/autoscaler/nodegroups/catalog"
 )
 
-// poolKey names a pool among the slices of one node.
-type poolKey struct{ driver, pool string }
+// sliceSourceConfiguration is the SliceSource of slices that the configuration states.
+const sliceSourceConfiguration = "configuration"
 
-// completeSlices are copies of a template's slices that count as complete pools: a
-// template is complete by definition, whatever its slice counts say.
-func completeSlices(in []resourcev1.ResourceSliceSpec) []resourcev1.ResourceSliceSpec {
-	count := map[poolKey]int64{}
-	for i := range in {
-		count[poolKey{in[i].Driver, in[i].Pool.Name}]++
+// poolID is one pool: pools of one name and two drivers are two.
+type poolID struct{ driver, pool string }
+
+func (p poolID) compare(other poolID) int {
+	return cmp.Or(strings.Compare(p.driver, other.driver), strings.Compare(p.pool, other.pool))
+}
+
+// fillSlices takes the slices of the configuration, the word that counts most, else what
+// the catalogue knows of the machine. See learnSlices for what nodes teach.
+func (g *Group) fillSlices(c *configv1alpha1.NodeGroup, m *catalog.Machine) {
+	if g.Devices != configv1alpha1.DevicesDRA {
+		return
 	}
-	out := make([]resourcev1.ResourceSliceSpec, len(in))
-	for i := range in {
-		out[i] = *in[i].DeepCopy()
-		out[i].NodeName = nil
-		out[i].Pool.Generation = 1
-		out[i].Pool.ResourceSliceCount = count[poolKey{in[i].Driver, in[i].Pool.Name}]
+	if len(c.ResourceSlices) > 0 {
+		g.Template.Slices, g.Template.SliceSource = completePools(c.ResourceSlices), sliceSourceConfiguration
+		return
+	}
+	if m == nil {
+		return
+	}
+	if known := m.ResourceSlices(g.AcceleratorCount); len(known) > 0 {
+		g.Template.Slices, g.Template.SliceSource = completePools(known), "catalogue: "+m.Name
+	}
+}
+
+// completePools makes every pool of a template whole: all its slices are of one
+// generation, and as many as there are. The specs are copies; their devices are shared.
+func completePools(specs []resourcev1.ResourceSliceSpec) []resourcev1.ResourceSliceSpec {
+	count := map[poolID]int64{}
+	for i := range specs {
+		count[poolID{specs[i].Driver, specs[i].Pool.Name}]++
+	}
+	out := slices.Clone(specs)
+	for i := range out {
+		pool := &out[i].Pool
+		pool.Generation, pool.ResourceSliceCount = 1, count[poolID{out[i].Driver, pool.Name}]
 	}
 	return out
 }
 
-// ResourceSlices are the slices of the imagined node of this name. A driver's only pool
-// has the node's name, as drivers name it; several have the template's names after it.
+// ResourceSlices are what the imagined node of this name publishes, in the template's
+// order; names sort in that order, too. As real drivers do, a driver with one pool names
+// it after the node; of several, each keeps its template name behind the node's:
+// "node-1/left". The devices are the template's own: read-only.
 func (t Template) ResourceSlices(node string) []*resourcev1.ResourceSlice {
-	var out []*resourcev1.ResourceSlice
+	pools := map[string][]string{} // by driver
 	for i := range t.Slices {
-		s := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%s-%03d", node, t.Slices[i].Driver, i)}}
-		s.Spec = t.Slices[i]
+		driver, pool := t.Slices[i].Driver, t.Slices[i].Pool.Name
+		if !slices.Contains(pools[driver], pool) {
+			pools[driver] = append(pools[driver], pool)
+		}
+	}
+	out := make([]*resourcev1.ResourceSlice, 0, len(t.Slices))
+	for i := range t.Slices {
+		s := &resourcev1.ResourceSlice{Spec: t.Slices[i]}
+		// A fixed number of digits after the last dash: no two nodes share a name.
+		s.Name = fmt.Sprintf("%s-%04d", node, i)
 		s.Spec.NodeName = &node
-		if s.Spec.Pool.Name = node; t.severalPools(t.Slices[i].Driver) {
-			s.Spec.Pool.Name = node + "/" + t.Slices[i].Pool.Name
+		if pool := s.Spec.Pool.Name; len(pools[s.Spec.Driver]) > 1 && pool != "" {
+			s.Spec.Pool.Name = node + "/" + pool
+		} else {
+			s.Spec.Pool.Name = node
 		}
 		out = append(out, s)
 	}
 	return out
 }
 
-func (t Template) severalPools(driver string) bool {
-	first := slices.IndexFunc(t.Slices, func(s resourcev1.ResourceSliceSpec) bool { return s.Driver == driver })
-	return slices.ContainsFunc(t.Slices, func(s resourcev1.ResourceSliceSpec) bool {
-		return s.Driver == driver && s.Pool.Name != t.Slices[first].Pool.Name
-	})
+// sliceWarnings name the groups for which no claim can ever buy a node.
+func sliceWarnings(groups []Group) []string {
+	var out []string
+	for i := range groups {
+		if g := &groups[i]; g.Devices == configv1alpha1.DevicesDRA && len(g.Template.Slices) == 0 {
+			out = append(out, fmt.Sprintf("node group %s: nothing says which ResourceSlices a new node publishes, so no claim makes it grow; "+
+				"state resourceSlices, or let one node become ready", g.Name))
+		}
+	}
+	return out
 }

@@ -34,7 +34,7 @@ func violations(t testing.TB, snap *snapshot.Snapshot, config *configv1alpha1.Au
 	t.Helper()
 	groups, err := nodegroups.New(config)
 	require.NoError(t, err)
-	status, _ := nodegroups.Observe(groups, snap.Nodes(), p.Time)
+	status, _ := nodegroups.Observe(groups, snap.Nodes(), snap.ResourceSlices(), p.Time)
 	c := &checker{
 		snap: snap, config: config, plan: p, groups: map[string]*nodegroups.Status{}, units: map[string]*unit{}, unitOf: map[string]*unit{},
 		pods: map[string]*corev1.Pod{}, placed: map[string]plan.Placement{}, nodes: map[string]*target{}, added: map[string]int64{},

@@ -60,9 +60,12 @@ func newDecision(snap *snapshot.Snapshot, configuration *configv1alpha1.Autoscal
 	if err != nil {
 		return nil, &InputError{Err: err}
 	}
-	d.warnings = append(d.warnings, nodegroups.Warnings(groups, configuration.Limits)...)
 	var more []string
-	d.groups, more = nodegroups.Observe(groups, snap.Nodes(), d.now)
+	d.groups, more = nodegroups.Observe(groups, snap.Nodes(), snap.ResourceSlices(), d.now)
+	for i := range d.groups {
+		groups[i] = d.groups[i].Group
+	}
+	d.warnings = append(d.warnings, nodegroups.Warnings(groups, configuration.Limits)...)
 	d.warnings = append(d.warnings, more...)
 	d.gangs, more = gang.Pending(snap)
 	d.warnings = append(d.warnings, more...)

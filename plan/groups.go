@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
@@ -54,6 +55,10 @@ type TemplateInfo struct {
 	Labels      map[string]string `json:"labels"`
 	Taints      []string          `json:"taints,omitempty"`
 	Sources     []string          `json:"sources"`
+	// ResourceSlices are what a node of a group with devices: dra publishes, before it has
+	// a name. SlicesFrom says where they are known from; "" where they are not.
+	ResourceSlices []resourcev1.ResourceSliceSpec `json:"resourceSlices,omitempty"`
+	SlicesFrom     string                         `json:"slicesFrom,omitempty"`
 }
 
 // Inspect returns the groups of a configuration in the state that the nodes show, and the
@@ -81,7 +86,8 @@ func describe(s *nodegroups.Status, now time.Time) GroupInfo {
 		Devices: string(s.Devices), Size: s.Target, Min: s.MinSize, Max: s.MaxSize, Unregistered: s.Unregistered, Room: s.Room(now),
 		PricePerHour: s.Price, PriceKnown: s.PriceKnown, CapacityType: string(s.CapacityType), Priority: s.Priority,
 		GrowsFor: string(configv1alpha1.GrowsForAccelerators), Unit: s.Unit, Topology: s.Topology, Health: "Healthy",
-		Template: TemplateInfo{Allocatable: map[string]string{}, Labels: s.Template.Labels, Sources: s.Template.Sources},
+		Template: TemplateInfo{Allocatable: map[string]string{}, Labels: s.Template.Labels, Sources: s.Template.Sources,
+			ResourceSlices: s.Template.Slices, SlicesFrom: s.Template.SliceSource},
 	}
 	if s.GrowsForAny {
 		g.GrowsFor = string(configv1alpha1.GrowsForAny)
@@ -132,6 +138,9 @@ func (g *GroupInfo) facts() []Fact {
 	if g.Accelerator != "" {
 		out = append(out, Fact{"accelerator", fmt.Sprintf("%d x %s (%s)", g.AcceleratorCount, g.Accelerator, g.Devices)})
 	}
+	if devices := g.deviceCounts(); devices != "" {
+		out = append(out, Fact{"devices", devices})
+	}
 	for _, name := range slices.Sorted(maps.Keys(g.Template.Allocatable)) {
 		out = append(out, Fact{"offers", name + " " + readable(name, resource.MustParse(g.Template.Allocatable[name]))})
 	}
@@ -139,4 +148,28 @@ func (g *GroupInfo) facts() []Fact {
 		out = append(out, Fact{"problem", p})
 	}
 	return out
+}
+
+// deviceCounts are the devices that a new node publishes, by driver in the template's
+// order, and where they are known from; "" for groups with device plugins.
+func (g *GroupInfo) deviceCounts() string {
+	if g.Devices != string(configv1alpha1.DevicesDRA) {
+		return ""
+	}
+	var drivers []string
+	devices := map[string]int{}
+	for i := range g.Template.ResourceSlices {
+		s := &g.Template.ResourceSlices[i]
+		if !slices.Contains(drivers, s.Driver) {
+			drivers = append(drivers, s.Driver)
+		}
+		devices[s.Driver] += len(s.Devices)
+	}
+	if len(drivers) == 0 {
+		return "unknown"
+	}
+	for i, driver := range drivers {
+		drivers[i] = fmt.Sprintf("%d x %s", devices[driver], driver)
+	}
+	return fmt.Sprintf("%s (%s)", strings.Join(drivers, ", "), g.Template.SlicesFrom)
 }

@@ -41,7 +41,7 @@ func drawInput(t *testing.T, seed uint64) scheduling.Input {
 	require.NoError(t, err)
 	groups, err := nodegroups.New(&configv1alpha1.AutoscalerConfiguration{NodeGroups: drawnGroups})
 	require.NoError(t, err)
-	statuses, _ := nodegroups.Observe(groups, snap.Nodes(), drawn.Now())
+	statuses, _ := nodegroups.Observe(groups, snap.Nodes(), snap.ResourceSlices(), drawn.Now())
 	gangs, _ := gang.Pending(snap)
 	return scheduling.Input{Snapshot: snap, Groups: statuses, Gangs: gangs, Scoring: configv1alpha1.ScoringLeastAllocated}
 }

@@ -85,7 +85,7 @@ func input(t *testing.T, groups []configv1alpha1.NodeGroup, objects ...runtime.O
 	require.NoError(t, err)
 	all, err := nodegroups.New(&configv1alpha1.AutoscalerConfiguration{NodeGroups: groups})
 	require.NoError(t, err)
-	statuses, warnings := nodegroups.Observe(all, snap.Nodes(), drawn.Now())
+	statuses, warnings := nodegroups.Observe(all, snap.Nodes(), snap.ResourceSlices(), drawn.Now())
 	require.Empty(t, warnings)
 	gangs, warnings := gang.Pending(snap)
 	require.Empty(t, warnings)

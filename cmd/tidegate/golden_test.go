@@ -35,6 +35,7 @@ func scenarios() map[string]struct {
 		"example-yaml":        {lines: []string{"plan --example -o yaml --no-stats"}},
 		"example-nodegroups":  {lines: []string{"nodegroups --example"}},
 		"nodegroups-yaml":     {lines: []string{"nodegroups --example -o yaml"}},
+		"resource-slices":     {files: resourceSlices(), lines: own("nodegroups", "nodegroups -o yaml", "explain seen", "explain catalogued", "explain unknown")},
 		"explain-gang":        {lines: []string{"explain --example train/llama-70b", "explain --example train/mixtral", "explain --example train/ablation"}},
 		"explain-pod":         {lines: []string{"explain --example serve/chat-0", "explain --example train/llama-70b-0", "explain --example web/gateway-0"}},
 		"explain-group":       {lines: []string{"explain --example h100", "explain --example h100-spot", "explain --example cpu"}},

@@ -110,3 +110,32 @@ func controlCharacters() map[string]string {
 		"config.yaml":  configText(groupText("h100", ", size: 0")),
 	}
 }
+
+// resourceSlices has groups whose devices are in ResourceSlices: a node of the first has
+// published its own, the second is known from the catalogue, of the third nothing is.
+func resourceSlices() map[string]string {
+	slice := `---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: seen-0-gpu}
+spec:
+  driver: gpu.nvidia.com
+  nodeName: seen-0
+  pool: {name: seen-0, generation: 3, resourceSliceCount: 1}
+  devices:
+  - name: gpu-0
+    attributes: {type: {string: gpu}, uuid: {string: GPU-5ee4}, "resource.kubernetes.io/pcieRoot": {string: "pci0000:10"}}
+    capacity: {memory: {value: 80Gi}}
+  - name: gpu-1
+    attributes: {type: {string: gpu}, uuid: {string: GPU-77aa}, "resource.kubernetes.io/pcieRoot": {string: "pci0000:10"}}
+    capacity: {memory: {value: 80Gi}}
+`
+	return map[string]string{
+		"cluster.yaml": nodeText{name: "seen-0", group: "seen", ready: true}.String() + slice +
+			strings.ReplaceAll(nodeText{name: "seen-1", group: "seen", ready: true}.String(), "2029-12-30T00:00:00Z", "2029-12-31T23:59:00Z"),
+		"config.yaml": configText(
+			`{name: seen, accelerator: nvidia-h100-80gb, acceleratorCount: 2, devices: dra, maxSize: 4, pricePerHour: 10, capacity: {cpu: "64", memory: 512Gi}}`,
+			`{name: catalogued, instanceType: g6e.24xlarge, devices: dra, maxSize: 4}`,
+			`{name: unknown, accelerator: own-chip, acceleratorCount: 4, devices: dra, maxSize: 4, pricePerHour: 5, capacity: {cpu: "64", memory: 512Gi}}`),
+	}
+}

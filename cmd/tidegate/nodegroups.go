@@ -19,10 +19,11 @@ func newNodeGroups(s streams) *cobra.Command {
 		Aliases: []string{"ng"},
 		Short:   "List node groups as they are discovered: accelerator, sizes, price, template, topology, health",
 		Long: `nodegroups lists the groups of the configuration with the state that the nodes of the
-dump show. Nodes that have registered without their accelerators are upcoming, not ready;
-past their time-out they are failed. READY is how many nodes are ready of how many were
-asked for; TOPOLOGY is what new nodes promise. The YAML and JSON output hold the whole
-template of a new node and where each part of it is known from.`,
+dump show. Nodes that have registered without their accelerators, or without complete
+ResourceSlices in a group with devices: dra, are upcoming, not ready; past their time-out
+they are failed. READY is how many nodes are ready of how many were asked for; TOPOLOGY is
+what new nodes promise. The YAML and JSON output hold the whole template of a new node,
+with its ResourceSlices, and where each part of it is known from.`,
 		Example: `  tidegate nodegroups --example
   tidegate nodegroups --cluster dump.yaml --config tidegate.yaml -o yaml`,
 		Args: noArgs,

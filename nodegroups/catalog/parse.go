@@ -14,17 +14,17 @@ import (
 	configv1alpha1 "tidegate.io/autoscaler/api/config/v1alpha1"
 )
 
-// header is the first row of every data file. Fields are never quoted, so a row can be
+// header is the first row of every provider's data file. Fields are never quoted, so a row can be
 // cut at its commas; lists within a field are separated by spaces.
 const header = "name,accelerator,accelerator_count,accelerator_memory,cpu,memory,local_storage," +
 	"architecture,price,domain_nodes,extra_resources,labels,uncertain"
 
-// rows yields a data file's machines: no comments, no header, no empty lines.
+// rows yields a data file's machines or devices: no comments, no header, no empty lines.
 func rows(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for line := range strings.Lines(text) {
 			line = strings.TrimRight(line, "\r\n")
-			if line == "" || line == header || strings.HasPrefix(line, "#") {
+			if line == "" || line == header || line == deviceHeader || strings.HasPrefix(line, "#") {
 				continue
 			}
 			if !yield(line) {
@@ -41,14 +41,23 @@ type columns struct {
 	err    error
 }
 
-func parseMachine(p Provider, line string) (Machine, error) {
+// cut splits a row into the columns of its file's header.
+func cut(header, line string) (*columns, error) {
 	names, fields := strings.Split(header, ","), strings.Split(line, ",")
 	if len(fields) != len(names) {
-		return Machine{}, fmt.Errorf("row %q: %d fields, want %d", line, len(fields), len(names))
+		return nil, fmt.Errorf("row %q: %d fields, want %d", line, len(fields), len(names))
 	}
 	c := &columns{values: make(map[string]string, len(names))}
 	for i, name := range names {
 		c.values[name] = fields[i]
+	}
+	return c, nil
+}
+
+func parseMachine(p Provider, line string) (Machine, error) {
+	c, err := cut(header, line)
+	if err != nil {
+		return Machine{}, err
 	}
 	m := Machine{
 		Name:              c.values["name"],
@@ -64,7 +73,7 @@ func parseMachine(p Provider, line string) (Machine, error) {
 		PriceKnown:        c.values["price"] != "",
 		DomainNodes:       c.number("domain_nodes"),
 		ExtraResources:    c.extraResources(),
-		Uncertain:         c.uncertain(names),
+		Uncertain:         c.uncertain(strings.Split(header, ",")),
 	}
 	m.Resource = c.deviceResource()
 	m.Labels = c.pairs("labels")

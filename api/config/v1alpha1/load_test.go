@@ -71,7 +71,7 @@ func TestLoadReadsEveryField(t *testing.T) {
 
 	group = c.NodeGroups[1]
 	require.Equal(t, time.Date(2030, 1, 1, 0, 10, 0, 0, time.UTC), group.BackoffUntil.Time)
-	device := group.ResourceSlices[0].Devices[0]
+	device := group.ResourceSlices[1].Devices[0]
 	require.Equal(t, "1.2.3", *device.Attributes["driverVersion"].VersionValue)
 	require.Equal(t, int64(0), *device.Attributes["index"].IntValue)
 	memory := device.Capacity["memory"].Value

@@ -186,10 +186,3 @@ func sharingNeedsPlugin(group *NodeGroup, at *field.Path) []problem {
 	}
 	return []problem{problemf(at.Child("sharing", "replicas"), "must be 1 with devices: dra, is %d", group.Sharing.Replicas)}
 }
-
-func slicesNeedDRA(group *NodeGroup, at *field.Path) []problem {
-	if len(group.ResourceSlices) == 0 || group.Devices == DevicesDRA {
-		return nil
-	}
-	return []problem{problemf(at.Child("resourceSlices"), "must be empty unless devices is dra, has %d", len(group.ResourceSlices))}
-}

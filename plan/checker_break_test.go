@@ -75,7 +75,7 @@ func TestCheckerFails(t *testing.T) {
 		}, "4 and 8 more nvidia-t4, limit 11"},
 		"pod with a claim": {func(p *plan.Plan, _ *autoscalerConfig) {
 			p.Placements = append(p.Placements, plan.Placement{Pod: "ns/claims-0", Node: "t4-0", NodeGroup: "t4"})
-		}, "no device is simulated"},
+		}, "no device for its claim"},
 		"half a gang": {func(p *plan.Plan, _ *autoscalerConfig) {
 			p.Placements = slices.DeleteFunc(p.Placements, func(x plan.Placement) bool { return x.Pod == "ns/train-1" })
 		}, "1 placed and 0 bound, minimum 2"},

@@ -51,6 +51,7 @@ func violations(t testing.TB, snap *snapshot.Snapshot, config *configv1alpha1.Au
 	c.limits()
 	c.cost()
 	c.placements()
+	c.devices()
 	c.everyPodOnce()
 	c.minimums()
 	c.fullNodes()
@@ -381,9 +382,6 @@ func (c *checker) placements() {
 			c.fail("%s is placed twice", x.Pod)
 		}
 		c.placed[x.Pod] = x
-		if len(p.Spec.ResourceClaims) > 0 {
-			c.fail("%s on %s: no device is simulated for its claims", x.Pod, x.Node)
-		}
 		if x.New != strings.Contains(x.Node, "/new-") || x.NodeGroup != at.group {
 			c.fail("%s on %s: new %v, group %q (want %q)", x.Pod, x.Node, x.New, x.NodeGroup, at.group)
 		}
@@ -501,6 +499,9 @@ func (c *checker) fullNodes() {
 			wants := resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{})
 			wants[corev1.ResourcePods] = *quantity(1)
 			for r := range wants {
+				if c.servedByDevices(p, r, at) {
+					continue
+				}
 				used, offered := sum[r], at.object.Status.Allocatable[r]
 				if w := wants[r]; !w.IsZero() && used.Cmp(offered) > 0 {
 					c.fail("%s: %s of %s %s", name, used.String(), offered.String(), r)

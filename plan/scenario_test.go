@@ -111,15 +111,7 @@ func readFile(t *testing.T, folder, name string) []byte {
 // what holds for every plan.
 func decideScenario(t *testing.T, folder string, at time.Time) (*plan.Plan, error) {
 	t.Helper()
-	config, err := configv1alpha1.Load(readFile(t, folder, "config.yaml"), "config.yaml")
-	if err != nil {
-		return nil, err
-	}
-	b := snapshot.NewBuilder()
-	if err := b.Read(bytes.NewReader(readFile(t, folder, "cluster.yaml")), "cluster.yaml"); err != nil {
-		return nil, err
-	}
-	snap, err := b.Build()
+	snap, config, err := readScenario(t, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -293,4 +285,29 @@ func (e *expectation) compareDevices(p *plan.Plan, fail failure) {
 			seen[key] = true
 		}
 	}
+}
+
+func readScenario(t *testing.T, folder string) (*snapshot.Snapshot, *configv1alpha1.AutoscalerConfiguration, error) {
+	t.Helper()
+	config, err := configv1alpha1.Load(readFile(t, folder, "config.yaml"), "config.yaml")
+	if err != nil {
+		return nil, nil, err
+	}
+	b := snapshot.NewBuilder()
+	if err := b.Read(bytes.NewReader(readFile(t, folder, "cluster.yaml")), "cluster.yaml"); err != nil {
+		return nil, nil, err
+	}
+	snap, err := b.Build()
+	return snap, config, err
+}
+
+// goodPlan is the plan of a scenario, to be broken.
+func goodPlan(t *testing.T, folder string) (*snapshot.Snapshot, *configv1alpha1.AutoscalerConfiguration, *plan.Plan) {
+	t.Helper()
+	snap, config, err := readScenario(t, folder)
+	require.NoError(t, err)
+	p, err := plan.Decide(snap, config, now, plan.Options{})
+	require.NoError(t, err)
+	checkPlan(t, snap, config, p)
+	return snap, config, p
 }

@@ -102,7 +102,7 @@ func TestSliceSource(t *testing.T) {
 			require.Equal(t, tc.want != "", template.Slices != nil)
 		})
 	}
-	require.Equal(t, nodegroups.Template{}.ResourceSlices("n"), []*resourcev1.ResourceSlice{})
+	require.Equal(t, []*resourcev1.ResourceSlice{}, nodegroups.Template{}.ResourceSlices("n"))
 }
 
 // TestSliceWarnings: only a group whose nodes nobody can imagine is named.

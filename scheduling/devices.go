@@ -163,21 +163,6 @@ func onlyNode(s *corev1.NodeSelector) string {
 	return f.Values[0]
 }
 
-// backedBy are the extended resources of a request that device classes serve.
-func (m *simulation) backedBy(r kubesched.Resources) []corev1.ResourceName {
-	var out []corev1.ResourceName
-	for _, name := range slices.Sorted(maps.Keys(r)) {
-		if r[name] <= 0 || m.kube.ClassFor(name) == nil {
-			continue
-		}
-		out = append(out, name)
-		if !slices.Contains(m.backed, name) && len(m.backed) < mostBacked {
-			m.backed = append(m.backed, name)
-		}
-	}
-	return out
-}
-
 // pluginBits says which backed resources a device plugin offers.
 func (m *simulation) pluginBits(offers kubesched.Resources) uint64 {
 	var bits uint64

@@ -92,8 +92,9 @@ func member(e ast.Expr) (key string, operand ast.Expr, ok bool) {
 		}
 		s, isString := c.Args()[at].AsLiteral().(types.String)
 		return string(s), c.Args()[of], isString
+	default:
+		return "", nil, false
 	}
-	return "", nil, false
 }
 
 // isAttributes says whether the expression is device.attributes.
@@ -120,8 +121,9 @@ func children(e ast.Expr) []ast.Expr {
 			out = append(out, entry.AsMapEntry().Key(), entry.AsMapEntry().Value())
 		}
 		return out
+	default:
+		return nil
 	}
-	return nil
 }
 
 // attribute says whether any selector or constraint may look at an attribute.

@@ -162,8 +162,8 @@ func (r *realPlugin) fits(pod *corev1.Pod, node *corev1.Node) (bool, func() []*r
 			panic(s.AsError())
 		}
 		for _, c := range r.reserved {
-			if real := r.claims[c.Namespace+"/"+c.Name]; real != nil {
-				real.Status.Allocation = c.Status.Allocation
+			if stored := r.claims[c.Namespace+"/"+c.Name]; stored != nil {
+				stored.Status.Allocation = c.Status.Allocation
 			} else {
 				r.made = append(r.made, c)
 			}
@@ -227,7 +227,6 @@ func (w *deviceWorld) tainted() []*resourcev1.ResourceSlice {
 func (w *deviceWorld) chance(n int) bool { return w.r.IntN(n) == 0 }
 
 func text(s string) resourcev1.DeviceAttribute { return resourcev1.DeviceAttribute{StringValue: &s} }
-func pointer[T any](v T) *T                    { return &v }
 
 const (
 	gpuDriver = "gpu.example.com"
@@ -243,10 +242,10 @@ func (w *deviceWorld) device(node string, i int) resourcev1.Device {
 		d.Attributes["model"] = text([]string{"a", "b"}[w.r.IntN(2)])
 	}
 	if w.chance(4) {
-		d.AllowMultipleAllocations = pointer(true)
+		d.AllowMultipleAllocations = new(true)
 		if w.chance(2) {
 			c := d.Capacity["memory"]
-			c.RequestPolicy = &resourcev1.CapacityRequestPolicy{Default: pointer(resource.MustParse("10Gi")), ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: pointer(resource.MustParse("10Gi")), Step: pointer(resource.MustParse("10Gi"))}}
+			c.RequestPolicy = &resourcev1.CapacityRequestPolicy{Default: new(resource.MustParse("10Gi")), ValidRange: &resourcev1.CapacityRequestPolicyRange{Min: new(resource.MustParse("10Gi")), Step: new(resource.MustParse("10Gi"))}}
 			d.Capacity["memory"] = c
 		}
 	}
@@ -369,16 +368,16 @@ func (w *deviceWorld) spec() resourcev1.ResourceClaimSpec {
 		} else {
 			q.Exactly = &resourcev1.ExactDeviceRequest{DeviceClassName: w.class(), Selectors: w.selectors(), AllocationMode: mode, Count: count, Tolerations: w.tolerations(), Capacity: w.capacity()}
 			if w.chance(10) {
-				q.Exactly.AdminAccess = pointer(true)
+				q.Exactly.AdminAccess = new(true)
 			}
 		}
 		s.Devices.Requests = append(s.Devices.Requests, q)
 	}
 	switch w.r.IntN(6) {
 	case 0:
-		s.Devices.Constraints = []resourcev1.DeviceConstraint{{MatchAttribute: pointer(resourcev1.FullyQualifiedName(root))}}
+		s.Devices.Constraints = []resourcev1.DeviceConstraint{{MatchAttribute: new(resourcev1.FullyQualifiedName(root))}}
 	case 1:
-		s.Devices.Constraints = []resourcev1.DeviceConstraint{{DistinctAttribute: pointer(resourcev1.FullyQualifiedName(gpuDriver + "/model"))}}
+		s.Devices.Constraints = []resourcev1.DeviceConstraint{{DistinctAttribute: new(resourcev1.FullyQualifiedName(gpuDriver + "/model"))}}
 	}
 	return s
 }
@@ -396,13 +395,13 @@ func (w *deviceWorld) addPods(n int) {
 		for c := range 1 + w.r.IntN(2) {
 			name := fmt.Sprintf("c%d", c)
 			if c == 0 && w.chance(4) {
-				p.Spec.ResourceClaims = append(p.Spec.ResourceClaims, corev1.PodResourceClaim{Name: name, ResourceClaimName: pointer("shared")})
+				p.Spec.ResourceClaims = append(p.Spec.ResourceClaims, corev1.PodResourceClaim{Name: name, ResourceClaimName: new("shared")})
 				continue
 			}
 			made := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: p.Name + "-" + name, UID: types.UID(p.Name + name),
-				OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: p.Name, UID: p.UID, Controller: pointer(true)}}}, Spec: specs[w.r.IntN(len(specs))]}
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: p.Name, UID: p.UID, Controller: new(true)}}}, Spec: specs[w.r.IntN(len(specs))]}
 			w.claims = append(w.claims, made)
-			p.Spec.ResourceClaims = append(p.Spec.ResourceClaims, corev1.PodResourceClaim{Name: name, ResourceClaimTemplateName: pointer("template")})
+			p.Spec.ResourceClaims = append(p.Spec.ResourceClaims, corev1.PodResourceClaim{Name: name, ResourceClaimTemplateName: new("template")})
 			p.Status.ResourceClaimStatuses = append(p.Status.ResourceClaimStatuses, corev1.PodResourceClaimStatus{Name: name, ResourceClaimName: &made.Name})
 		}
 		if w.chance(5) {
@@ -425,7 +424,7 @@ func drawDeviceWorld(seed int) *deviceWorld {
 		return &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.DeviceClassSpec{Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: expression}}}}}
 	}
 	gpu := class("gpu", `device.driver == "gpu.example.com"`)
-	gpu.Spec.ExtendedResourceName = pointer("example.com/gpu")
+	gpu.Spec.ExtendedResourceName = new("example.com/gpu")
 	w.classes = []*resourcev1.DeviceClass{gpu, class("any", `true`), class("nic", `device.driver == "nic.example.com"`)}
 	alike := 1 + w.r.IntN(1000)
 	for i := range 2 + w.r.IntN(3) {
@@ -436,7 +435,7 @@ func drawDeviceWorld(seed int) *deviceWorld {
 		w.addPool("fabric", []string{nicDriver, gpuDriver}[w.r.IntN(2)], nil)
 		for _, s := range w.slices[before:] {
 			if w.chance(2) {
-				s.Spec.AllNodes = pointer(true)
+				s.Spec.AllNodes = new(true)
 			} else {
 				s.Spec.NodeSelector = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "zone", Operator: corev1.NodeSelectorOpIn, Values: []string{"z0"}}}}}}
 			}
@@ -445,7 +444,7 @@ func drawDeviceWorld(seed int) *deviceWorld {
 	if w.chance(4) {
 		x := &resourcev1.DeviceTaintRule{ObjectMeta: metav1.ObjectMeta{Name: "rule"}}
 		x.Spec.Taint = resourcev1.DeviceTaint{Key: "sick", Value: "rule", Effect: resourcev1.DeviceTaintEffectNoSchedule}
-		x.Spec.DeviceSelector = &resourcev1.DeviceTaintSelector{Driver: pointer(gpuDriver), Device: pointer("d-0")}
+		x.Spec.DeviceSelector = &resourcev1.DeviceTaintSelector{Driver: new(gpuDriver), Device: new("d-0")}
 		w.rules = append(w.rules, x)
 	}
 	w.addPods(4 + w.r.IntN(6))
@@ -467,14 +466,14 @@ func TestDevicesAsThePlugin(t *testing.T) {
 		gangs, _ := gang.Pending(snap)
 		s, err := scheduling.NewSession(scheduling.Input{Snapshot: snap, Gangs: gangs, Scoring: configv1alpha1.ScoringLeastAllocated})
 		require.NoError(t, err)
-		real := newRealPlugin(t, w)
+		plugin := newRealPlugin(t, w)
 		for i := range s.Units {
 			for _, p := range s.Units[i].Pods {
 				var fit []int
 				reserve := map[int]func() []*resourcev1.ResourceClaim{}
 				for n := range s.Nodes {
 					node := w.node(s.Nodes[n].Name)
-					want, do := real.fits(p.Pod, node)
+					want, do := plugin.fits(p.Pod, node)
 					want = want && pluginHolds(p.Pod, node, s.Nodes[n].Placed)
 					got, err := s.Fits(p, n)
 					require.NoError(t, err)

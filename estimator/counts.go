@@ -190,9 +190,17 @@ func (e *estimator) problemOf(counts []int64) (kindsOf, error) {
 	for k, n := range counts {
 		if n > 0 {
 			pr.kinds = append(pr.kinds, k)
-			pr.req = append(pr.req, e.s.Kinds[k].Request)
-			pr.need = append(pr.need, n)
 		}
+	}
+	if slices.ContainsFunc(pr.kinds, e.s.AsksDevices) {
+		// The allocator gives devices kind by kind; the largest shares first waste least.
+		slices.SortStableFunc(pr.kinds, func(a, b int) int {
+			return slices.Compare(reversed(e.s.Kinds[b].Request), reversed(e.s.Kinds[a].Request))
+		})
+	}
+	for _, k := range pr.kinds {
+		pr.req = append(pr.req, e.s.Kinds[k].Request)
+		pr.need = append(pr.need, counts[k])
 	}
 	pr.devices = newDeviceRooms(e.s, pr.kinds)
 	if err := e.existingBins(&pr); err != nil {

@@ -184,7 +184,7 @@ func (pr *problem) carries(bin int, take []int64) bool {
 		}
 		shift(free, pr.req[k], -n)
 	}
-	_, got := pr.walk(bin, take)
+	_, got := pr.devices.fill(pr.bins[bin].room, take)
 	return slices.Equal(got, take)
 }
 
@@ -244,7 +244,7 @@ func (pr *problem) fitInto(u use, moved []int64) []int64 {
 	for k, n := range u.take {
 		shift(free, pr.req[k], -n)
 	}
-	room, _ := pr.walk(u.bin, u.take)
+	room, _ := pr.devices.fill(b.room, u.take)
 	var take []int64
 	for k, n := range moved {
 		if n == 0 || !b.allow[k] {

@@ -22,6 +22,7 @@ type knapsack struct {
 	// devices are given from room; nil where no pod asks for any.
 	devices *deviceRooms
 	room    scheduling.DeviceRoom
+	from    *deviceRooms // devices, or nil while a filling is looked for by sums alone
 
 	order []int     // kinds by value for the room they take, best first
 	price []float64 // by dimension
@@ -30,12 +31,9 @@ type knapsack struct {
 	best  []int64
 	bestV float64
 	steps int
-	asked int // searches of the allocator before this filling
+	began int // searches of the allocator before this filling
 	cut   bool
 }
-
-// searchSteps is how many steps of the search one question to the allocator counts for.
-const searchSteps = 16
 
 // fillBin is fill for a bin with its devices.
 func (k *knapsack) fillBin(b *bin) ([]int64, float64, bool) {
@@ -69,14 +67,25 @@ func (k *knapsack) fill(capacity []int64, allow []bool) ([]int64, float64, bool)
 	})
 	k.free = slices.Clone(capacity)
 	k.take = make([]int64, len(k.value))
-	k.steps, k.cut, k.asked = 0, false, k.devices.searches()
+	k.steps, k.cut = 0, false
+	k.from = nil
+	k.look()
+	if k.from = k.devices; !k.asked() {
+		return k.best, k.bestV, !k.cut
+	}
+	k.prove()
+	return k.best, k.bestV, !k.cut
+}
+
+// look finds a filling; devices are given one by one where k.from is set.
+func (k *knapsack) look() {
 	if len(k.order) > manyKinds {
 		k.greedyFrom(k.order[0], 0)
-		return k.best, k.bestV, false
+		k.cut = true
+		return
 	}
 	k.greedyEach()
 	k.search(0, 0, k.room)
-	return k.best, k.bestV, !k.cut
 }
 
 // roomPrices solves the fractional filling without regard to how many pods there are:
@@ -136,6 +145,10 @@ func (k *knapsack) greedyEach() {
 	for _, first := range k.order {
 		most := min(times(k.free, k.req[first]), k.limit[first])
 		for _, n := range [...]int64{most, (most + 1) / 2, 1} {
+			if k.asking() > k.budget {
+				k.cut = true
+				return
+			}
 			k.greedyFrom(first, n)
 		}
 	}
@@ -145,7 +158,7 @@ func (k *knapsack) greedyFrom(first int, n int64) {
 	free, take, room := slices.Clone(k.free), make([]int64, len(k.take)), k.room
 	var v float64
 	put := func(i int, n int64) {
-		room, n = k.devices.take(i, room, n)
+		room, n = k.from.take(i, room, n)
 		shift(free, k.req[i], -n)
 		take[i] += n
 		v += float64(float64(n) * k.value[i])
@@ -170,7 +183,7 @@ func (k *knapsack) search(pos int, value float64, room scheduling.DeviceRoom) {
 		return
 	}
 	k.steps++
-	if k.steps+searchSteps*(k.devices.searches()-k.asked) > k.budget {
+	if k.steps+k.asking() > k.budget {
 		k.cut = true
 		return
 	}
@@ -180,8 +193,8 @@ func (k *knapsack) search(pos int, value float64, room scheduling.DeviceRoom) {
 	i := k.order[pos]
 	most := min(times(k.free, k.req[i]), k.limit[i])
 	var rooms []scheduling.DeviceRoom
-	if k.devices != nil && k.devices.asks[i] {
-		rooms = k.devices.chain(i, room, most)
+	if k.from != nil && k.from.asks[i] {
+		rooms = k.from.chain(i, room, most)
 		most = int64(len(rooms) - 1)
 	}
 	for n := most; n >= 0; n-- {

@@ -57,17 +57,31 @@ func (d *deviceRooms) searches() int {
 	return d.s.DeviceSearches()
 }
 
-// walk fills an empty bin kind by kind in order, as it will be bound: the room that is
-// left, and what of the filling gets devices.
-func (pr *problem) walk(bin int, take []int64) (scheduling.DeviceRoom, []int64) {
-	room := pr.bins[bin].room
-	if pr.devices == nil {
-		return room, take
+// give fills an empty room with what of a filling gets devices, tops it up in the order
+// given by as many pods as more says, and keeps what gets devices kind by kind, as it will
+// be bound.
+func (d *deviceRooms) give(room scheduling.DeviceRoom, take []int64, order []int, more func(k int, take []int64) int64) []int64 {
+	left, got := d.fill(room, take)
+	for _, k := range order {
+		if n := more(k, got); n > 0 {
+			left, n = d.take(k, left, n)
+			got[k] += n
+		}
 	}
+	_, got = d.fill(room, got)
+	return got
+}
+
+// fill gives devices to a filling kind by kind in order, as it will be bound: the room
+// that is left, and what of the filling gets its devices.
+func (d *deviceRooms) fill(room scheduling.DeviceRoom, take []int64) (scheduling.DeviceRoom, []int64) {
 	got := slices.Clone(take)
+	if d == nil {
+		return room, got
+	}
 	for k, n := range take {
 		if n > 0 {
-			room, got[k] = pr.devices.take(k, room, n)
+			room, got[k] = d.take(k, room, n)
 		}
 	}
 	return room, got
@@ -81,7 +95,7 @@ func (pr *problem) allocated(p *packing) *packing {
 	}
 	for i := range p.uses {
 		u := &p.uses[i]
-		_, got := pr.walk(u.bin, u.take)
+		_, got := pr.devices.fill(pr.bins[u.bin].room, u.take)
 		for k := range got {
 			p.left[k] += (u.take[k] - got[k]) * u.count
 		}
